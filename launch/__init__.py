@@ -1,0 +1,1 @@
+"""Scripts that run agents: flags to config to program to launch."""
