@@ -1,0 +1,56 @@
+"""Puts a score between random play and a human's.
+
+Reference:
+    van Hasselt et al. 2015, equation 5. https://arxiv.org/abs/1509.06461
+"""
+
+import csv
+import functools
+from importlib import resources
+
+_MINATAR_RANDOM_RETURNS = {
+    # README of https://github.com/kenjyoung/MinAtar; it gives no other game's.
+    "breakout": 0.5,
+}
+
+
+def human_normalised(environment_name: str, score: float) -> float | None:
+    """Returns `100 * (score - random) / (human - random)`, in percent.
+
+    Args:
+        environment_name: `suite:name[:variant]`.
+        score: Mean raw return, games started with up to 30 no-op actions.
+
+    Returns:
+        0 for random play, 100 for the human; None where no human score is known, which
+        is everywhere but on the 57 usual Atari games.
+    """
+    suite, game = _split(environment_name)
+    if suite != "atari" or game not in _atari_scores():
+        return None
+    random, human = _atari_scores()[game]
+    return 100 * (score - random) / (human - random)
+
+
+def random_return(environment_name: str) -> float | None:
+    """Returns the published mean return of uniformly random play, or None."""
+    suite, game = _split(environment_name)
+    if suite == "atari" and game in _atari_scores():
+        return _atari_scores()[game][0]
+    return _MINATAR_RANDOM_RETURNS.get(game) if suite == "minatar" else None
+
+
+def _split(environment_name: str) -> tuple[str, str]:
+    suite, _, rest = environment_name.partition(":")
+    return suite, rest.partition(":")[0]
+
+
+@functools.cache
+def _atari_scores() -> dict[str, tuple[float, float]]:
+    """Reads `{game: (random, human)}`."""
+    file = resources.files("rlcomponents.evaluation").joinpath(
+        "data/atari_noop_random_human.csv"
+    )
+    lines = file.read_text().splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return {row["game"]: (float(row["random"]), float(row["human"])) for row in rows}

@@ -1,0 +1,100 @@
+"""Films one game, to see what the numbers do not say."""
+
+import pathlib
+
+import dm_env
+import numpy as np
+from acme import core as acme_core
+
+_WATCHABLE_PIXELS = 400
+
+
+def record(
+    environment: dm_env.Environment,
+    actor: acme_core.Actor,
+    path: str | pathlib.Path,
+    *,
+    frames_per_sec: int,
+    max_frames: int,
+) -> int:
+    """Plays one whole game and writes its screens as an mp4 file (H.264).
+
+    Args:
+        environment: Has `screen()`, which returns `[H, W, 3]` uint8. Lives are
+            played to the last, as in `episodes.play_episodes`.
+        actor: Chooses the actions; it is not updated.
+        path: The file, ending in .mp4. It is replaced.
+        frames_per_sec: Screens a second; one screen is taken an agent step. Atari with
+            4 frames a step is in real time at 15.
+        max_frames: Screens after which the film ends, if the game does not.
+
+    Returns:
+        The number of screens in the film.
+
+    Raises:
+        ValueError: `path` does not end in .mp4, a number is below 1, or the environment
+            has no screen.
+        ImportError: imageio-ffmpeg is not installed.
+    """
+    if pathlib.Path(path).suffix != ".mp4":
+        raise ValueError(f"A video is written as .mp4, not as {str(path)!r}.")
+    if frames_per_sec < 1 or max_frames < 1:
+        raise ValueError(
+            "frames_per_sec and max_frames must be at least 1, not "
+            f"{frames_per_sec} and {max_frames}."
+        )
+    if not hasattr(environment, "screen"):
+        raise ValueError(
+            f"{type(environment).__name__} has no screen() to film: give it a "
+            "method of that name which returns [H, W, 3] uint8."
+        )
+    try:
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise ImportError(
+            "Recording a video needs imageio-ffmpeg: pip install 'rlcomponents[video]'."
+        ) from error
+
+    timestep = environment.reset()
+    actor.observe_first(timestep)
+    frame = _enlarge(environment.screen())
+    height, width, _ = frame.shape
+    film = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=frames_per_sec,
+        quality=8,
+        macro_block_size=2,  # Sizes are even already; the default would rescale.
+        ffmpeg_log_level="error",
+    )
+    film.send(None)
+    film.send(frame)
+    num_frames = 1
+    try:
+        while num_frames < max_frames:
+            if timestep.last():
+                if getattr(environment, "game_over", True):
+                    break
+                timestep = environment.reset()
+                actor.observe_first(timestep)
+            action = actor.select_action(timestep.observation)
+            timestep = environment.step(action)
+            actor.observe(action, timestep)
+            film.send(_enlarge(environment.screen()))
+            num_frames += 1
+    finally:
+        film.close()
+    return num_frames
+
+
+def _enlarge(screen: np.ndarray) -> np.ndarray:
+    """Repeats pixels to a watchable size of even sides, which H.264 asks for.
+
+    Args:
+        screen: `[H, W, 3]` uint8.
+
+    Returns:
+        `[k * H, k * W, 3]` uint8, contiguous, k even: the long side is 400 or more.
+    """
+    factor = 2 * -(-_WATCHABLE_PIXELS // (2 * max(screen.shape[:2])))
+    return np.ascontiguousarray(screen.repeat(factor, axis=0).repeat(factor, axis=1))

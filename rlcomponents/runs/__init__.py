@@ -1,0 +1,13 @@
+"""The run folder: everything that one run leaves behind, and what reads it back.
+
+Nodes share a run through its folder and nothing else. No TensorFlow in here.
+
+- `run_folder`: which file is where; makes a new run's folder or refuses to.
+- `atomic_files`: files and folders that appear whole or not at all.
+- `metrics`: CSV rows that nodes append, and an incremental reader of them.
+- `events`: the same numbers as TensorBoard event files.
+- `checkpoints`: saved states that survive a crash at any moment.
+- `summary`: what a run came to, as JSON.
+- `progress`: the live view of the launcher.
+- `curve`: the picture of returns over agent steps.
+"""

@@ -1,0 +1,216 @@
+"""Metrics as CSV: one file a node, one row a report, appended and read while it grows.
+
+The files are the only channel from the nodes to the live view: workers append rows, the
+coordinator reads all of them and appends to `program.csv`, the launcher reads that.
+"""
+
+import csv
+import io
+import numbers
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+WORKER_COLUMNS = (
+    "time_secs",
+    "agent_steps",
+    "episodes",
+    "episode_return",
+    "updates",
+    "loss",
+    "discarded_outlier",
+    "epsilon",
+    "replay_items",
+    "waiting",
+)
+"""Rows of one actor, learner or bundle; blank where not applicable."""
+
+PROGRAM_COLUMNS = (
+    "time_secs",
+    "wall_secs",
+    "agent_steps",
+    "environment_frames",
+    "updates",
+    "episodes",
+    "train_return",
+    "evaluation_return",
+    "mean_staleness_updates",
+    "discarded_stale",
+    "discarded_outlier",
+    "replay_items",
+    "replay_capacity_items",
+    "steps_per_sec",
+    "frames_per_sec",
+    "updates_per_sec",
+    "waiting",
+)
+"""Rows of the whole program."""
+
+EVALUATION_COLUMNS = (
+    "time_secs",
+    "wall_secs",
+    "agent_steps",
+    "updates",
+    "episodes",
+    "mean_return",
+    "standard_error",
+    "final",
+)
+"""Rows of evaluation.csv; `final` is 1 for the evaluation at the end, else 0."""
+
+Row = dict[str, float | str | None]
+"""A row as read: numbers as float, blank fields as None, all else as str."""
+
+
+class MetricsWriter:
+    """Appends rows to one CSV file, each on the disk's way before `write` returns.
+
+    For one thread. Opening a file that exists goes on with it: a last line that a crash
+    cut short is removed, so that every line of the file is a whole row.
+    """
+
+    def __init__(self, path: pathlib.Path, columns: Sequence[str]) -> None:
+        """Opens the file, and writes the header if it is new.
+
+        Args:
+            path: The file; its folder is made if missing.
+            columns: Names of the fields, in order.
+
+        Raises:
+            ValueError: The file exists and has other columns.
+        """
+        self._columns = tuple(columns)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = _line(self._columns)
+        self._file = path.open("a+b")
+        self._file.seek(0)
+        lines = self._file.read().splitlines(keepends=True)
+        if lines and not lines[-1].endswith(b"\n"):
+            torn = lines.pop()
+            self._file.truncate(self._file.seek(-len(torn), os.SEEK_END))
+        if not lines:
+            self._append(header)
+        elif lines[0] != header:
+            self._file.close()
+            raise ValueError(
+                f"{path} has the columns {lines[0].decode().strip()}, not "
+                f"{header.decode().strip()}: move it away, or go on with the version "
+                "that wrote it."
+            )
+
+    def write(self, row: Mapping[str, float | int | str | None]) -> None:
+        """Appends one row; columns that it lacks, or has as None, stay blank.
+
+        Raises:
+            ValueError: The row has a key that is no column, or a value that is neither
+                a number nor text.
+        """
+        unknown = [key for key in row if key not in self._columns]
+        if unknown:
+            raise ValueError(
+                f"Unknown columns {unknown}: the file has {list(self._columns)}."
+            )
+        self._append(_line([_field(key, row.get(key)) for key in self._columns]))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def _append(self, line: bytes) -> None:
+        self._file.write(line)
+        self._file.flush()
+
+
+class MetricsFile:
+    """Reads the rows of one growing CSV file, each once."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        """Names the file, which may appear later."""
+        self._path = path
+        self._offset_bytes = 0
+        self._columns: list[str] | None = None
+
+    def read_new(self) -> list[Row]:
+        """Returns the rows written since the last call, oldest first.
+
+        A last line without its end is left for later.
+
+        Raises:
+            ValueError: A line has more or fewer fields than the header.
+        """
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset_bytes)
+                unread = file.read()
+        except FileNotFoundError:
+            return []
+        whole = unread[: unread.rfind(b"\n") + 1]
+        self._offset_bytes += len(whole)
+        rows = []
+        for fields in csv.reader(io.StringIO(whole.decode(), newline="")):
+            if self._columns is None:
+                self._columns = fields
+            elif len(fields) != len(self._columns):
+                raise ValueError(
+                    f"{self._path} has a line of {len(fields)} fields under a header "
+                    f"of {len(self._columns)}: {fields}."
+                )
+            else:
+                rows.append(dict(zip(self._columns, map(_parse, fields), strict=True)))
+        return rows
+
+
+class MetricsReader:
+    """Reads the rows of all nodes as they come, also of nodes that start later."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        """Names the folder of `<node>.csv`, which may appear later."""
+        self._directory = directory
+        self._files: dict[str, MetricsFile] = {}
+
+    def read_new(self) -> list[tuple[str, Row]]:
+        """Returns `(node, row)` of each row written since the last call.
+
+        Nodes come in the order of their names, rows of a node in the order written.
+        """
+        for path in self._directory.glob("*.csv"):
+            self._files.setdefault(path.stem, MetricsFile(path))
+        return [
+            (node, row)
+            for node, file in sorted(self._files.items())
+            for row in file.read_new()
+        ]
+
+
+def _line(fields: Sequence[str]) -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(fields)
+    return buffer.getvalue().encode()
+
+
+def _field(column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return " ".join(value.split())  # A line break would end the row.
+    if isinstance(value, (bool, np.bool_, numbers.Integral)):
+        return str(int(value))
+    if isinstance(value, np.floating):
+        return str(value)  # float32 0.1 is 0.1, not 0.10000000149011612.
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    raise ValueError(
+        f"Column {column!r} was given {value!r} of type {type(value).__name__}: give a "
+        "number, text or None."
+    )
+
+
+def _parse(field: str) -> float | str | None:
+    if not field:
+        return None
+    try:
+        return float(field)
+    except ValueError:
+        return field
