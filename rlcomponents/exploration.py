@@ -1,0 +1,89 @@
+"""Which action to try, and how often to try another: epsilon-greedy, in NumPy.
+
+Every function takes the generator it draws from, so one seed per actor gives one
+sequence of actions. No TensorFlow here: Q-values come as arrays.
+"""
+
+import numpy as np
+
+ASYNC_FINAL_EPSILONS = (0.1, 0.01, 0.5)
+"""Final exploration rates of the asynchronous value-based methods."""
+
+ASYNC_FINAL_PROBABILITIES = (0.4, 0.3, 0.3)
+"""How often each of `ASYNC_FINAL_EPSILONS` is drawn, in the same order."""
+
+
+def epsilon_greedy(
+    q_values: np.ndarray, epsilon: float, rng: np.random.Generator
+) -> int | np.ndarray:
+    """Draws a uniformly random action with probability epsilon, else the best one.
+
+    Of equally good actions the first is the best one. The random action may be the
+    best one too, so the best is taken with probability `1 - epsilon + epsilon / A`.
+
+    Args:
+        q_values: `[A]` or `[B, A]` float.
+        epsilon: Probability of a random action, in [0, 1].
+        rng: What to draw from.
+
+    Returns:
+        The action as an int in [0, A); for a batch `[B]` int32, drawn independently.
+
+    Raises:
+        ValueError: `epsilon` or the rank of `q_values` is out of range.
+    """
+    if not 0.0 <= epsilon <= 1.0:
+        raise ValueError(f"epsilon is {epsilon}: give a probability in [0, 1].")
+    num_actions = q_values.shape[-1]
+    if q_values.ndim == 1:
+        if rng.random() < epsilon:
+            return int(rng.integers(num_actions))
+        return int(np.argmax(q_values))
+    if q_values.ndim != 2:
+        raise ValueError(
+            f"q_values has shape {q_values.shape}: give [A], or [B, A] for a batch."
+        )
+    batch_size = q_values.shape[0]
+    random = rng.integers(num_actions, size=batch_size, dtype=np.int32)
+    best = np.argmax(q_values, axis=-1).astype(np.int32)
+    return np.where(rng.random(batch_size) < epsilon, random, best)
+
+
+def async_final_epsilon(rng: np.random.Generator) -> float:
+    """Draws the rate at which one asynchronous actor-learner ends its annealing.
+
+    Reference:
+        Mnih et al. 2016, section 8 (0.1, 0.01 or 0.5, with probabilities 0.4, 0.3
+        and 0.3). https://arxiv.org/abs/1602.01783
+    """
+    return float(rng.choice(ASYNC_FINAL_EPSILONS, p=ASYNC_FINAL_PROBABILITIES))
+
+
+def actor_epsilons(
+    num_actors: int, *, base: float = 0.4, exponent: float = 7.0
+) -> tuple[float, ...]:
+    """Returns a fixed exploration rate for each actor, from `base` downwards.
+
+        epsilon_i = base ^ (1 + exponent * i / (num_actors - 1)),  i = 0..num_actors - 1
+
+    A single actor gets `base`, where the paper's formula divides by zero.
+
+    Args:
+        num_actors: How many actors there are.
+        base: Rate of actor 0, the most curious one, in (0, 1]. The paper's epsilon.
+        exponent: How far the rates spread, at least 0. The paper's alpha.
+
+    Raises:
+        ValueError: An argument is out of range.
+
+    Reference:
+        Horgan et al. 2018, section 4. https://arxiv.org/abs/1803.00933
+    """
+    if num_actors < 1:
+        raise ValueError(f"num_actors is {num_actors}: give at least 1.")
+    if not 0.0 < base <= 1.0:
+        raise ValueError(f"base is {base}: give a probability in (0, 1].")
+    if not exponent >= 0.0:
+        raise ValueError(f"exponent is {exponent}: give a number of at least 0.")
+    last = max(num_actors - 1, 1)
+    return tuple(base ** (1.0 + exponent * i / last) for i in range(num_actors))

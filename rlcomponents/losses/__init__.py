@@ -1,0 +1,5 @@
+"""Learning rules as pure functions, and the rule that discards outliers.
+
+value_learning: Q-learning and double Q-learning on a batch of transitions.
+outliers: Gorila's safeguard against gradients of unusually large loss.
+"""
