@@ -66,6 +66,7 @@ def test_values_that_are_not_finite_are_refused(make):
 )
 def test_schedules_are_plain_data_that_can_cross_processes(schedule):
     copy = pickle.loads(pickle.dumps(schedule))
-    assert copy == schedule and copy(3) == schedule(3)
+    assert copy == schedule
+    assert copy(3) == schedule(3)
     with pytest.raises(dataclasses.FrozenInstanceError):
         schedule.final = 0.0

@@ -1,0 +1,47 @@
+"""From features to the value of each action.
+
+Each head has the last hidden layer as well, because a dueling head has it twice.
+"""
+
+import sonnet as snt
+import tensorflow as tf
+
+
+class QHead(snt.Module):
+    """One hidden layer, then one linear output for each action."""
+
+    def __init__(
+        self, num_actions: int, hidden_size: int, name: str | None = None
+    ) -> None:
+        """Stores the layers; variables are created on the first call."""
+        super().__init__(name=name)
+        self._stream = snt.nets.MLP([hidden_size, num_actions])
+
+    def __call__(self, features: tf.Tensor) -> tf.Tensor:
+        """Maps features `[B, F]` float32 to Q-values `[B, A]` float32."""
+        return self._stream(features)
+
+
+class DuelingHead(snt.Module):
+    """A stream for the value of the state, and one for what each action adds to it.
+
+        Q(s, a) = V(s) + A(s, a) - mean_a A(s, a)
+
+    Reference:
+        Wang et al. 2016, equation 9. https://arxiv.org/abs/1511.06581. Differs: the
+        gradient that enters the torso is not scaled by 1/sqrt(2).
+    """
+
+    def __init__(
+        self, num_actions: int, hidden_size: int, name: str | None = None
+    ) -> None:
+        """Stores the layers; each stream has `hidden_size` hidden units of its own."""
+        super().__init__(name=name)
+        self._value = snt.nets.MLP([hidden_size, 1], name="value")
+        self._advantage = snt.nets.MLP([hidden_size, num_actions], name="advantage")
+
+    def __call__(self, features: tf.Tensor) -> tf.Tensor:
+        """Maps features `[B, F]` float32 to Q-values `[B, A]` float32."""
+        advantage = self._advantage(features)  # [B, A]
+        centred = advantage - tf.reduce_mean(advantage, axis=-1, keepdims=True)
+        return self._value(features) + centred
