@@ -1,0 +1,201 @@
+"""Tests of checkpoints, above all of crashes while one is saved."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from rlcomponents.runs import checkpoints
+
+
+def save(directory, agent_steps, **kwargs):
+    """Saves a checkpoint whose contents tell its step."""
+    return checkpoints.save(
+        directory,
+        agent_steps=agent_steps,
+        parts={"shard_0": {"vector": np.full(3, agent_steps, np.float32)}},
+        facts={"agent_steps": agent_steps},
+        **kwargs,
+    )
+
+
+def assert_holds(path, agent_steps):
+    """Checks that a checkpoint is whole."""
+    parts, facts = checkpoints.load(path)
+    assert facts == {"agent_steps": agent_steps}
+    np.testing.assert_array_equal(parts["shard_0"]["vector"], [agent_steps] * 3)
+
+
+def test_arrays_and_facts_come_back_as_they_were(tmp_path):
+    parts = {
+        "shard_0": {
+            "vector": np.array([1.5, -2], np.float32),
+            "layer/w:0": np.arange(6, dtype=np.int64).reshape(2, 3),
+            "file": np.array(7),  # `np.savez` cannot take an array of this name.
+        },
+        "names": {"games": np.array(["pong", "qbert"])},
+        "empty": {},
+    }
+    facts = {"updates": 2**60, "epsilon": 0.1, "ended": False, "note": None}
+    path = checkpoints.save(tmp_path / "c", agent_steps=12345, parts=parts, facts=facts)
+    assert path == tmp_path / "c" / "step_000000012345"
+    assert sorted(os.listdir(path)) == [
+        "empty.npz",
+        "manifest.json",
+        "names.npz",
+        "shard_0.npz",
+    ]
+    loaded_parts, loaded_facts = checkpoints.load(path)
+    assert loaded_facts == facts
+    assert {name: set(arrays) for name, arrays in loaded_parts.items()} == {
+        "shard_0": {"vector", "layer/w:0", "file"},
+        "names": {"games"},
+        "empty": set(),
+    }
+    for name, arrays in parts.items():
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(loaded_parts[name][key], array, strict=True)
+
+
+def test_the_newest_is_the_one_with_most_steps(tmp_path):
+    assert checkpoints.latest(tmp_path / "none") is None
+    assert checkpoints.latest(tmp_path) is None
+    save(tmp_path, 9, num_kept=3)
+    newest = save(tmp_path, 10_000_000_000_000, num_kept=3)  # More digits than usual.
+    save(tmp_path, 10, num_kept=3)
+    assert checkpoints.latest(tmp_path) == newest
+
+
+def test_only_the_newest_are_kept(tmp_path):
+    for agent_steps in (1, 2, 3, 4):
+        save(tmp_path, agent_steps, num_kept=2)
+    assert sorted(os.listdir(tmp_path)) == ["step_000000000003", "step_000000000004"]
+
+
+def test_a_second_checkpoint_of_one_step_does_not_touch_the_first(tmp_path):
+    first = save(tmp_path, 5)
+    second = save(tmp_path, 5)
+    assert second.name == "step_000000000005-2"
+    assert checkpoints.latest(tmp_path) == second
+    assert_holds(first, 5)
+
+
+@pytest.mark.parametrize("failing_call", range(9))
+def test_a_crash_at_any_moment_leaves_a_good_checkpoint(
+    tmp_path, monkeypatch, failing_call
+):
+    # A save syncs or renames seven times: part, manifest (3), folder (3). Then it hides
+    # the oldest (rename) and deletes it (rmtree).
+    save(tmp_path, 1, num_kept=1)
+    calls = []
+
+    def crash_in_turn(function):
+        def wrapped(*args):
+            calls.append(function)
+            if len(calls) == failing_call + 1:
+                raise KeyboardInterrupt
+            return function(*args)
+
+        return wrapped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", crash_in_turn(os.fsync))
+        patch.setattr(os, "rename", crash_in_turn(os.rename))
+        patch.setattr(shutil, "rmtree", crash_in_turn(shutil.rmtree))
+        with pytest.raises(KeyboardInterrupt):
+            save(tmp_path, 2, num_kept=1)
+
+    published = failing_call >= 6
+    path = checkpoints.latest(tmp_path)
+    assert_holds(path, 2 if published else 1)
+    save(tmp_path, 3, num_kept=1)
+    assert os.listdir(tmp_path) == ["step_000000000003"]
+
+
+def tear_manifest(path):
+    (path / "manifest.json").write_text('{"format": ')
+
+
+def remove_manifest(path):
+    (path / "manifest.json").unlink()
+
+
+def foreign_manifest(path):
+    (path / "manifest.json").write_text(json.dumps({"format": 3}))
+
+
+def tear_part(path):
+    os.truncate(path / "shard_0.npz", 100)
+
+
+def remove_part(path):
+    (path / "shard_0.npz").unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [tear_manifest, remove_manifest, foreign_manifest, tear_part, remove_part],
+)
+def test_a_torn_or_foreign_checkpoint_is_skipped_with_a_word(tmp_path, capsys, spoil):
+    good = save(tmp_path, 1)
+    bad = save(tmp_path, 2)
+    spoil(bad)
+    assert checkpoints.latest(tmp_path) == good
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"Skipping the checkpoint {bad}: its ") or (
+        line.startswith(f"Skipping the checkpoint {bad}: shard_0.npz has ")
+    )
+    with pytest.raises(ValueError, match="cannot be read"):
+        checkpoints.load(bad)
+
+
+def test_a_torn_checkpoint_takes_no_place_of_an_intact_one(tmp_path):
+    tear_part(save(tmp_path, 8))
+    resumed = save(tmp_path, 6, num_kept=1)
+    assert checkpoints.latest(tmp_path) == resumed
+
+
+def test_a_changed_byte_is_noticed(tmp_path):
+    path = save(tmp_path, 1)
+    file = path / "shard_0.npz"
+    payload = bytearray(file.read_bytes())
+    value = np.float32(1).tobytes() * 3
+    payload[payload.index(value)] ^= 1
+    file.write_bytes(payload)
+    with pytest.raises(ValueError, match="damaged"):
+        checkpoints.load(path)
+
+
+def test_objects_that_need_pickle_are_not_saved(tmp_path):
+    parts = {"p": {"a": np.array([{}], object)}}
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        checkpoints.save(tmp_path, agent_steps=1, parts=parts, facts={})
+    assert checkpoints.latest(tmp_path) is None
+
+
+def test_pickled_arrays_are_not_loaded(tmp_path):
+    path = save(tmp_path, 1)
+    file = path / "shard_0.npz"
+    np.savez(file, vector=np.array([{}], object))
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["part_bytes"]["shard_0"] = file.stat().st_size
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        checkpoints.load(path)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"num_kept": 0}, "num_kept must be at least 1"),
+        ({"parts": {"a/b": {}}}, "'a/b'"),
+        ({"facts": {"loss": float("nan")}}, "JSON"),
+    ],
+)
+def test_bad_arguments_are_refused(tmp_path, kwargs, message):
+    arguments = {"agent_steps": 1, "parts": {}, "facts": {}} | kwargs
+    with pytest.raises(ValueError, match=message):
+        checkpoints.save(tmp_path, **arguments)
+    assert checkpoints.latest(tmp_path) is None

@@ -1,0 +1,150 @@
+"""Tests of metrics files: written a row at a time, read while they grow."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rlcomponents.runs import metrics
+
+
+def test_rows_are_on_disk_as_soon_as_they_are_written(tmp_path):
+    path = tmp_path / "metrics" / "actor_0.csv"
+    writer = metrics.MetricsWriter(path, ("agent_steps", "loss", "waiting"))
+    assert path.read_text() == "agent_steps,loss,waiting\n"
+    writer.write({"agent_steps": 3, "loss": 0.1})
+    assert path.read_text() == "agent_steps,loss,waiting\n3,0.1,\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (5, "5"),
+        (np.int64(5), "5"),
+        (True, "1"),
+        (0.1, "0.1"),
+        (np.float32(0.1), "0.1"),
+        (np.float64(2.5), "2.5"),
+        (1e-7, "1e-07"),
+        (float("nan"), "nan"),
+        (None, ""),
+        ("waiting for replay: 1 of 2", "waiting for replay: 1 of 2"),
+        ("a, b", '"a, b"'),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_values_are_written_compactly(tmp_path, value, field):
+    path = tmp_path / "node.csv"
+    metrics.MetricsWriter(path, ("agent_steps", "value")).write({"value": value})
+    assert path.read_text().splitlines()[1] == f",{field}"
+
+
+def test_an_unknown_column_is_refused_by_name(tmp_path):
+    writer = metrics.MetricsWriter(tmp_path / "node.csv", ("loss",))
+    with pytest.raises(ValueError, match="'lost'.*'loss'"):
+        writer.write({"lost": 1.0})
+
+
+def test_a_value_that_is_neither_number_nor_text_is_refused(tmp_path):
+    writer = metrics.MetricsWriter(tmp_path / "node.csv", ("loss",))
+    with pytest.raises(ValueError, match="'loss'.*ndarray"):
+        writer.write({"loss": np.zeros(2)})
+
+
+def test_a_resumed_run_goes_on_in_the_same_file(tmp_path):
+    path = tmp_path / "program.csv"
+    first = metrics.MetricsWriter(path, ("agent_steps", "updates"))
+    first.write({"agent_steps": 5000, "updates": 10})
+    first.close()
+    second = metrics.MetricsWriter(path, ("agent_steps", "updates"))
+    second.write({"agent_steps": 5001, "updates": 11})
+    assert path.read_text() == "agent_steps,updates\n5000,10\n5001,11\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        pytest.param("steps,loss\n1,0.5\n2,0.", "steps,loss\n1,0.5\n", id="row"),
+        pytest.param("steps,lo", "steps,loss\n", id="header"),
+        pytest.param("", "steps,loss\n", id="nothing"),
+    ],
+)
+def test_a_line_torn_by_a_crash_is_removed_on_restart(tmp_path, found, kept):
+    path = tmp_path / "node.csv"
+    path.write_text(found)
+    writer = metrics.MetricsWriter(path, ("steps", "loss"))
+    assert path.read_text() == kept
+    writer.write({"steps": 9})
+    assert path.read_text() == kept + "9,\n"
+
+
+def test_a_file_with_other_columns_is_refused_and_kept(tmp_path):
+    path = tmp_path / "node.csv"
+    path.write_text("steps\n1\n")
+    with pytest.raises(ValueError, match="has the columns steps, not steps,loss"):
+        metrics.MetricsWriter(path, ("steps", "loss"))
+    assert path.read_text() == "steps\n1\n"
+
+
+def test_reader_returns_each_row_once_by_node(tmp_path):
+    reader = metrics.MetricsReader(tmp_path / "metrics")
+    assert reader.read_new() == []  # Not even the folder is there.
+    learner = metrics.MetricsWriter(tmp_path / "metrics" / "learner.csv", ("loss",))
+    learner.write({"loss": 0.5})
+    assert reader.read_new() == [("learner", {"loss": 0.5})]
+    assert reader.read_new() == []
+    actor = metrics.MetricsWriter(
+        tmp_path / "metrics" / "actor_0.csv", ("steps", "waiting")
+    )
+    actor.write({"steps": 1, "waiting": "waiting for replay: 120 of 1000"})
+    actor.write({"steps": 2})
+    learner.write({"loss": 0.25})
+    assert reader.read_new() == [
+        ("actor_0", {"steps": 1.0, "waiting": "waiting for replay: 120 of 1000"}),
+        ("actor_0", {"steps": 2.0, "waiting": None}),
+        ("learner", {"loss": 0.25}),
+    ]
+
+
+def test_reader_leaves_a_half_written_line_for_later(tmp_path):
+    path = tmp_path / "node.csv"
+    reader = metrics.MetricsReader(tmp_path)
+    for text, rows in [
+        ("ste", []),
+        ("ps\n1", []),
+        ("2\n3", [{"steps": 12.0}]),
+        ("4\n", [{"steps": 34.0}]),
+    ]:
+        with path.open("a") as file:
+            file.write(text)
+        assert reader.read_new() == [("node", row) for row in rows]
+
+
+def test_reader_goes_on_when_the_writer_removes_a_torn_line(tmp_path):
+    path = tmp_path / "node.csv"
+    path.write_text("steps\n1\n2222")
+    reader = metrics.MetricsReader(tmp_path)
+    assert reader.read_new() == [("node", {"steps": 1.0})]
+    metrics.MetricsWriter(path, ("steps",)).write({"steps": 3})
+    assert reader.read_new() == [("node", {"steps": 3.0})]
+
+
+def test_reader_keeps_nan_apart_from_blank(tmp_path):
+    (tmp_path / "node.csv").write_text("loss,epsilon\nnan,\n")
+    ((_, row),) = metrics.MetricsReader(tmp_path).read_new()
+    assert math.isnan(row["loss"])
+    assert row["epsilon"] is None
+
+
+def test_reader_names_a_file_whose_line_does_not_fit_its_header(tmp_path):
+    (tmp_path / "node.csv").write_text("loss\n1,2\n")
+    with pytest.raises(ValueError, match=r"node\.csv has a line of 2 fields"):
+        metrics.MetricsReader(tmp_path).read_new()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [metrics.WORKER_COLUMNS, metrics.PROGRAM_COLUMNS, metrics.EVALUATION_COLUMNS],
+)
+def test_column_names_of_one_file_are_distinct(columns):
+    assert len(set(columns)) == len(columns)

@@ -1,0 +1,78 @@
+"""Tests of summary.json."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from rlcomponents.runs import summary
+
+KEYS = (
+    "reason environment agent agent_steps environment_frames updates discarded_stale "
+    "discarded_outlier mean_staleness_updates episodes train_return evaluation_return "
+    "evaluation_episodes wall_secs steps_per_sec frames_per_sec updates_per_sec restarts"
+).split()
+
+FINISHED = summary.Summary(
+    reason="max_steps reached",
+    environment="catch",
+    agent="dqn",
+    agent_steps=100,
+    train_return=0.5,
+    restarts=[{"node": "actor_0"}],
+)
+
+
+def test_the_file_has_the_published_keys(tmp_path):
+    summary.write(tmp_path / "summary.json", FINISHED)
+    assert list(json.loads((tmp_path / "summary.json").read_text())) == KEYS
+
+
+def test_a_summary_comes_back_as_it_was(tmp_path):
+    summary.write(tmp_path / "summary.json", FINISHED)
+    assert summary.read(tmp_path / "summary.json") == FINISHED
+
+
+def test_numbers_that_json_lacks_become_null(tmp_path):
+    path = tmp_path / "summary.json"
+    summary.write(
+        path,
+        dataclasses.replace(
+            FINISHED,
+            train_return=float("nan"),
+            evaluation_return=np.float32("nan"),
+            steps_per_sec=float("inf"),
+            updates=np.int64(3),
+        ),
+    )
+    fields = json.loads(path.read_text())
+    assert fields["train_return"] is None
+    assert fields["evaluation_return"] is None
+    assert fields["steps_per_sec"] is None
+    assert fields["updates"] == 3
+
+
+def test_an_ending_changes_only_the_reason_of_a_summary(tmp_path):
+    path = tmp_path / "summary.json"
+    summary.write(path, FINISHED)
+    summary.set_ending(path, "actor_1 failed", agent="x", environment="y")
+    assert summary.read(path) == dataclasses.replace(FINISHED, reason="actor_1 failed")
+
+
+def test_an_ending_before_any_summary_writes_one_without_steps(tmp_path):
+    path = tmp_path / "summary.json"
+    summary.set_ending(path, "interrupted", agent="dqn", environment="catch")
+    fields = json.loads(path.read_text())
+    assert [fields[key] for key in KEYS] == (
+        ["interrupted", "catch", "dqn", 0, 0, 0, 0, 0, 0.0, 0]
+        + [None, None, 0, 0.0, 0.0, 0.0, 0.0, []]
+    )
+
+
+@pytest.mark.parametrize("text", ["{", '{"reason": "x"}', "[]"])
+def test_a_file_that_is_no_summary_is_refused(tmp_path, text):
+    path = tmp_path / "summary.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="is not the summary of a run"):
+        summary.read(path)
