@@ -29,14 +29,18 @@ def plot(
         The path of the picture.
     """
     # Takes a second to import; the figure is made without pyplot, hence always by Agg.
-    from matplotlib import figure, ticker
+    from matplotlib import figure, layout_engine, ticker
 
     evaluation = _columns(
         run_folder.evaluation_csv, ("agent_steps", "mean_return", "standard_error")
     )
     training = _columns(run_folder.program_csv, ("agent_steps", "train_return"))
 
-    picture = figure.Figure(figsize=(8, 4.5), dpi=150, layout="constrained")
+    picture = figure.Figure(
+        figsize=(8, 4.5),
+        dpi=150,
+        layout=layout_engine.ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12),
+    )
     axes = picture.add_subplot()
     if len(training):
         axes.plot(
@@ -44,7 +48,7 @@ def plot(
             color=_TRAINING,
             linewidth=1.2,
             marker="." if len(training) == 1 else None,
-            label="training episodes (exploring)",
+            label="training (mean of the last episodes)",
         )
     if len(evaluation):
         _draw_evaluation(axes, *evaluation.T)
@@ -62,19 +66,19 @@ def plot(
         if not len(rows)
     ]
     if missing:
-        axes.text(
-            0.5,
-            0.5,
+        axes.set_title(
             f"no {' and no '.join(missing)} was recorded",
-            transform=axes.transAxes,
-            horizontalalignment="center",
-            color=_INK,
+            loc="right",
+            color=_RANDOM,
+            size="medium",
+            pad=10,
         )
 
     axes.set_title(_title(run_folder), loc="left", color=_INK, weight="bold", pad=10)
     axes.set_xlabel("agent steps (all actors together)", color=_INK)
     axes.set_ylabel("return (raw score of an episode)", color=_INK)
     axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(ticker.MaxNLocator("auto", integer=True))
     axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
     axes.grid(color="#e4e7eb", linewidth=0.8)
     axes.set_axisbelow(True)

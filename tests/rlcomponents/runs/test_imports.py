@@ -1,4 +1,4 @@
-"""The run folder is used where TensorFlow is too heavy: launcher, coordinator, shards."""
+"""The run folder serves launcher, coordinator and shards: no TensorFlow there."""
 
 import subprocess
 import sys

@@ -41,13 +41,13 @@ def test_values_are_written_compactly(tmp_path, value, field):
 
 def test_an_unknown_column_is_refused_by_name(tmp_path):
     writer = metrics.MetricsWriter(tmp_path / "node.csv", ("loss",))
-    with pytest.raises(ValueError, match="'lost'.*'loss'"):
+    with pytest.raises(ValueError, match=r"'lost'.*'loss'"):
         writer.write({"lost": 1.0})
 
 
 def test_a_value_that_is_neither_number_nor_text_is_refused(tmp_path):
     writer = metrics.MetricsWriter(tmp_path / "node.csv", ("loss",))
-    with pytest.raises(ValueError, match="'loss'.*ndarray"):
+    with pytest.raises(ValueError, match=r"'loss'.*ndarray"):
         writer.write({"loss": np.zeros(2)})
 
 

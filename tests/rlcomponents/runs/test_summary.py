@@ -8,11 +8,27 @@ import pytest
 
 from rlcomponents.runs import summary
 
-KEYS = (
-    "reason environment agent agent_steps environment_frames updates discarded_stale "
-    "discarded_outlier mean_staleness_updates episodes train_return evaluation_return "
-    "evaluation_episodes wall_secs steps_per_sec frames_per_sec updates_per_sec restarts"
-).split()
+# Other programs read these names.
+KEYS = [
+    "reason",
+    "environment",
+    "agent",
+    "agent_steps",
+    "environment_frames",
+    "updates",
+    "discarded_stale",
+    "discarded_outlier",
+    "mean_staleness_updates",
+    "episodes",
+    "train_return",
+    "evaluation_return",
+    "evaluation_episodes",
+    "wall_secs",
+    "steps_per_sec",
+    "frames_per_sec",
+    "updates_per_sec",
+    "restarts",
+]
 
 FINISHED = summary.Summary(
     reason="max_steps reached",
@@ -63,11 +79,14 @@ def test_an_ending_changes_only_the_reason_of_a_summary(tmp_path):
 def test_an_ending_before_any_summary_writes_one_without_steps(tmp_path):
     path = tmp_path / "summary.json"
     summary.set_ending(path, "interrupted", agent="dqn", environment="catch")
-    fields = json.loads(path.read_text())
-    assert [fields[key] for key in KEYS] == (
-        ["interrupted", "catch", "dqn", 0, 0, 0, 0, 0, 0.0, 0]
-        + [None, None, 0, 0.0, 0.0, 0.0, 0.0, []]
-    )
+    assert json.loads(path.read_text()) == dict.fromkeys(KEYS, 0) | {
+        "reason": "interrupted",
+        "environment": "catch",
+        "agent": "dqn",
+        "train_return": None,
+        "evaluation_return": None,
+        "restarts": [],
+    }
 
 
 @pytest.mark.parametrize("text", ["{", '{"reason": "x"}', "[]"])

@@ -1,0 +1,89 @@
+"""Gathers what a worker does, and writes it as one row a second."""
+
+import time
+from collections.abc import Callable
+
+from rlcomponents import core
+
+
+class WorkerReport:
+    """Counts of one worker, for rows of `metrics.WORKER_COLUMNS`.
+
+    Counts are since the start of the node; losses and returns are means over what
+    came since the previous row. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        reporter: core.Reporter,
+        *,
+        period_secs: float = 1.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Starts the counts at 0.
+
+        Args:
+            reporter: Takes the rows.
+            period_secs: Seconds from one row to the next.
+            clock: Returns the time in seconds since 1970.
+        """
+        self._reporter = reporter
+        self._period_secs = period_secs
+        self._clock = clock
+        self._next_secs = clock()
+        self._returns: list[float] = []
+        self._losses: list[float] = []
+        self._counts = {
+            "agent_steps": 0,
+            "episodes": 0,
+            "updates": 0,
+            "discarded_outlier": 0,
+        }
+        self._waiting: str | None = None
+
+    def add_steps(self, steps: int) -> None:
+        """Notes agent steps."""
+        self._counts["agent_steps"] += steps
+
+    def add_episode(self, episode_return: float) -> None:
+        """Notes the raw score of a game that ended."""
+        self._counts["episodes"] += 1
+        self._returns.append(episode_return)
+
+    def add_update(self, loss: float, *, outlier: bool) -> None:
+        """Notes a gradient: one that was pushed, or one discarded as an outlier."""
+        self._counts["discarded_outlier" if outlier else "updates"] += 1
+        self._losses.append(loss)
+        self._waiting = None
+
+    def set_waiting(self, reason: str) -> None:
+        """Notes what the worker waits for, until its next update."""
+        self._waiting = reason
+
+    def is_due(self) -> bool:
+        """Whether a row should be written now."""
+        return self._clock() >= self._next_secs
+
+    def write(self, **values: float | int | None) -> None:
+        """Writes a row now.
+
+        Args:
+            **values: Further columns, as they are now.
+        """
+        now = self._clock()
+        self._reporter.write(
+            {
+                "time_secs": now,
+                **self._counts,
+                "episode_return": _mean(self._returns),
+                "loss": _mean(self._losses),
+                "waiting": self._waiting,
+                **values,
+            }
+        )
+        self._returns, self._losses = [], []
+        self._next_secs = now + self._period_secs
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
