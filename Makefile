@@ -9,6 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 PACKAGES := rlcomponents agents launch
+FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
 .PHONY: help install lock demo test test-all lint format types imports docs bench check
@@ -23,3 +24,37 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 lock:  ## Resolves pyproject.toml anew and writes requirements.lock.
 	@tools/lock
+
+demo: $(INSTALLED)  ## Trains Gorila DQN on MinAtar Breakout and shows what it learned (5 minutes).
+	@$(BIN)/python launch/demo.py
+
+# The fast ring: no processes, no training, under three minutes on two cores.
+test: $(INSTALLED)  ## Runs the fast tests and prints the coverage of rlcomponents.
+	@$(BIN)/python -m pytest $(FAST)
+
+test-all: $(INSTALLED)  ## Runs every test: fast, integration and learning.
+	@$(BIN)/python -m pytest -m ""
+
+lint: $(INSTALLED)  ## Checks style and formatting.
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(INSTALLED)  ## Repairs what lint complains about, where it can.
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: $(INSTALLED)  ## Checks types.
+	@$(BIN)/mypy $(PACKAGES)
+
+imports: $(INSTALLED)  ## Checks that imports point down the layers.
+	@$(BIN)/lint-imports --no-logo
+
+docs: $(INSTALLED)  ## Builds the API documentation into build/docs; a warning is an error.
+	@$(BIN)/python tools/build_docs.py
+
+bench: $(INSTALLED)  ## Runs the benchmarks one after another.
+	@set -e; for script in benchmarks/bench_*.py; do \
+	  echo "== $$script"; $(BIN)/python "$$script"; \
+	done
+
+check: lint types imports docs test  ## Everything that a change must pass.

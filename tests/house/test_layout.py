@@ -1,0 +1,72 @@
+"""Where things are: flags in launch/ only, and a test file for every module."""
+
+import ast
+import pathlib
+
+import pytest
+
+# Launchpad's own node code asks absl flags, so its runtime has to mark them as parsed.
+MAY_TOUCH_FLAGS = {"rlcomponents/launching/launchpad_runtime.py"}
+FLAG_MODULES = {"absl.app", "absl.flags", "argparse", "click", "fire"}
+
+
+def modules(directory: pathlib.Path) -> list[pathlib.Path]:
+    """Returns every Python file below `directory` that holds code."""
+    return [
+        path
+        for path in sorted(directory.rglob("*.py"))
+        if any(
+            not isinstance(node, ast.Expr) for node in ast.parse(path.read_text()).body
+        )
+    ]
+
+
+def flags_read(source: str) -> list[str]:
+    """Returns what in `source` reads the command line."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names.append(str(node.module))
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        else:
+            continue
+        found += [name for name in names if name in {*FLAG_MODULES, "sys.argv"}]
+    return found
+
+
+@pytest.mark.parametrize("package", ["rlcomponents", "agents"])
+def test_nothing_below_launch_reads_flags(package, project_root):
+    readers = {
+        str(path.relative_to(project_root)): found
+        for path in modules(project_root / package)
+        if (found := flags_read(path.read_text()))
+    }
+    assert readers.keys() <= MAY_TOUCH_FLAGS, readers
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from absl import flags",
+        "from absl.flags import DEFINE_string",
+        "import argparse",
+        "import sys; print(sys.argv)",
+    ],
+)
+def test_planted_flag_is_caught(source):
+    assert flags_read(source)
+
+
+@pytest.mark.parametrize("package", ["rlcomponents", "agents"])
+def test_tests_mirror_the_package(package, project_root):
+    missing = []
+    for path in modules(project_root / package):
+        module = path.relative_to(project_root)
+        test = project_root / "tests" / module.with_name(f"test_{module.name}")
+        if not test.exists():
+            missing.append(str(test.relative_to(project_root)))
+    assert missing == []
