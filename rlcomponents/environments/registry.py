@@ -1,0 +1,255 @@
+"""One string to an environment: `suite:name`, in flags, configs and run folders alike.
+
+    atari:pong                       minatar:breakout
+    catch                            module:my_package.my_games:make_maze
+
+`make_factory` checks the string and the settings at once, so that a wrong one is
+refused before any process starts; the environment is built where the factory is called.
+
+A suite is a module here with `game_names() -> tuple[str, ...]` (where it has several
+games), a frozen dataclass of settings, and a constructor `(game, settings, seed)`. It
+is imported when it is first asked for.
+"""
+
+import dataclasses
+import difflib
+import functools
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import dm_env
+import numpy as np
+
+from rlcomponents import core
+from rlcomponents.environments import checker, wrappers
+
+_MODULE = "module"
+
+
+class _Suite(NamedTuple):
+    """Where a suite is: names inside `rlcomponents.environments`."""
+
+    module: str
+    constructor: str
+    settings: str
+    has_games: bool = True
+
+
+_SUITES = {
+    "atari": _Suite("atari", "make", "AtariSettings"),
+    "catch": _Suite("catch", "Catch", "CatchSettings", has_games=False),
+    "minatar": _Suite("minatar", "MinAtar", "MinAtarSettings"),
+}
+
+
+def make_factory(name: str, **settings: Any) -> core.EnvironmentFactory:
+    """Checks the name of an environment and returns what makes it from a seed.
+
+    Args:
+        name: `suite:name`, or `module:package.module:factory` for a user's own, where
+            `factory(seed)` returns a `dm_env.Environment`. The module may be in the
+            current directory. Its environments come in single precision and with
+            actions numbered from 0: see `wrappers.adapt`.
+        **settings: Fields of the suite's settings class, such as
+            `atari.AtariSettings`.
+
+    Returns:
+        A factory, which can be pickled.
+
+    Raises:
+        ValueError: No such suite, game, variant or setting, or a bad value; the message
+            gives near names.
+        ImportError: The suite needs packages that are not installed, or the user's
+            module cannot be found.
+    """
+    suite_name = suite(name)
+    _, _, rest = name.partition(":")
+    if suite_name == _MODULE:
+        _refuse_unknown(suite_name, settings, allowed=())
+        return _make_user_factory(name, rest)
+
+    entry = _SUITES[suite_name]
+    module = _import_suite(suite_name)
+    game, _, variant = rest.partition(":")
+    if entry.has_games:
+        _check_game(suite_name, game, module.game_names())
+    elif rest:
+        raise ValueError(f"{name!r}: {suite_name} is one game; write {suite_name!r}.")
+    if variant:
+        raise ValueError(
+            f"{name!r}: {suite_name} has no variants; write '{suite_name}:{game}'."
+        )
+    make_settings = getattr(module, entry.settings)
+    _refuse_unknown(
+        suite_name,
+        settings,
+        [field.name for field in dataclasses.fields(make_settings)],
+    )
+    arguments = (game,) if entry.has_games else ()
+    constructor = getattr(module, entry.constructor)
+    return functools.partial(constructor, *arguments, make_settings(**settings))
+
+
+def suite(name: str) -> str:
+    """Returns the suite in an environment's name.
+
+    Raises:
+        ValueError: No such suite.
+    """
+    suite_name = name.partition(":")[0]
+    suites = sorted([*_SUITES, _MODULE])
+    if suite_name not in suites:
+        raise ValueError(
+            f"Unknown environment {name!r}: there is no suite {suite_name!r}"
+            f"{_near(suite_name, suites)}. The suites are {', '.join(suites)}; a name "
+            "looks like 'atari:pong' or 'module:package.module:factory'."
+        )
+    return suite_name
+
+
+def game_names(suite_name: str) -> tuple[str, ...]:
+    """Returns the names of a suite's environments, as `make_factory` takes them.
+
+    Raises:
+        ValueError: No such suite.
+        ImportError: Its packages are not installed.
+    """
+    if suite(suite_name) == _MODULE:
+        return ()
+    if not _SUITES[suite_name].has_games:
+        return (suite_name,)
+    games = _import_suite(suite_name).game_names()
+    return tuple(f"{suite_name}:{game}" for game in games)
+
+
+def screen(environment: dm_env.Environment) -> np.ndarray:
+    """Returns a picture of an environment for videos: `[H, W, 3]` uint8 RGB.
+
+    Raises:
+        ValueError: The environment cannot draw itself.
+    """
+    draw = getattr(environment, "screen", None)
+    if not callable(draw):
+        raise ValueError(
+            "This environment cannot be filmed: give it a method `screen()` that "
+            "returns a [height, width, 3] uint8 array."
+        )
+    return draw()
+
+
+@dataclasses.dataclass(frozen=True)
+class _UserFactory:
+    """A user's factory by name, so that another process finds it too.
+
+    Attributes:
+        module: Dotted path.
+        attribute: Name in the module.
+        directory: Where the program was started; searched last.
+    """
+
+    module: str
+    attribute: str
+    directory: str
+
+    def find(self) -> Callable[[int], dm_env.Environment]:
+        if self.directory not in sys.path:
+            sys.path.append(self.directory)
+        return getattr(importlib.import_module(self.module), self.attribute)
+
+    def __call__(self, seed: int) -> dm_env.Environment:
+        environment = self.find()(seed)
+        checker.check_specs(environment)
+        return wrappers.adapt(environment)
+
+
+def _make_user_factory(name: str, path: str) -> _UserFactory:
+    module, _, attribute = path.partition(":")
+    if not module or not attribute:
+        raise ValueError(
+            f"{name!r} does not name a factory: write 'module:package.module:factory'."
+        )
+    factory = _UserFactory(module, attribute, os.getcwd())
+    try:
+        found = factory.find()
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # The module is there; something that it imports is not.
+        raise ModuleNotFoundError(
+            f"{name!r}: no module {error.name!r} in the current directory "
+            f"({factory.directory}) or on the Python path.",
+            name=error.name,
+        ) from error
+    except AttributeError as error:
+        if module not in sys.modules:
+            raise  # Raised by the module's own code.
+        attributes = vars(sys.modules[module])
+        raise ValueError(
+            f"{name!r}: module {module!r} has no {attribute!r}"
+            f"{_near(attribute, list(attributes))}."
+        ) from error
+    if not callable(found):
+        raise ValueError(
+            f"{name!r}: {attribute!r} is a {type(found).__name__}; it must be a "
+            "function that takes a seed and returns a dm_env.Environment."
+        )
+    return factory
+
+
+def _import_suite(suite_name: str) -> ModuleType:
+    entry = _SUITES[suite_name]
+    try:
+        module = importlib.import_module(f"rlcomponents.environments.{entry.module}")
+        if entry.has_games:
+            module.game_names()  # Looks for what the module itself need not import.
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"The {suite_name} environments need the package {error.name!r}: "
+            f"pip install 'rlcomponents[{suite_name}]'.",
+            name=error.name,
+        ) from error
+    return module
+
+
+def _check_game(suite_name: str, game: str, games: Sequence[str]) -> None:
+    if game in games:
+        return
+    hint = _near(_snake_case(game), games)
+    if not hint and len(games) <= 10:
+        hint = f"; the games are {', '.join(games)}"
+    if not hint:
+        hint = (
+            f"; rlcomponents.environments.registry.game_names({suite_name!r}) lists "
+            f"all {len(games)} games"
+        )
+    raise ValueError(f"Unknown {suite_name} game {game!r}{hint}.")
+
+
+def _refuse_unknown(
+    suite_name: str, settings: dict[str, Any], allowed: Sequence[str]
+) -> None:
+    for name in settings:
+        if name not in allowed:
+            choice = (
+                f"its settings are {', '.join(allowed)}" if allowed else "it has none"
+            )
+            raise ValueError(
+                f"{suite_name} has no setting {name!r}{_near(name, allowed)}; {choice}."
+            )
+
+
+def _snake_case(name: str) -> str:
+    """Turns the spellings of other libraries into ALE's: SpaceInvaders-v5, QBert."""
+    name = re.sub(r"(NoFrameskip|Deterministic)?-v\d+$", "", name)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[\s-]+", "_", name).lower()
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """Returns ` (did you mean 'x' or 'y'?)`, or nothing where no name is near."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
