@@ -152,9 +152,16 @@ def test_a_torn_or_foreign_checkpoint_is_skipped_with_a_word(tmp_path, capsys, s
 
 
 def test_a_torn_checkpoint_takes_no_place_of_an_intact_one(tmp_path):
+    older = save(tmp_path, 4)
     tear_part(save(tmp_path, 8))
-    resumed = save(tmp_path, 6, num_kept=1)
+    resumed = save(tmp_path, 6, num_kept=2)
     assert checkpoints.latest(tmp_path) == resumed
+    assert_holds(older, 4)
+
+
+def test_what_was_just_saved_is_kept_beside_one_with_more_steps(tmp_path):
+    save(tmp_path, 8)
+    assert_holds(save(tmp_path, 6, num_kept=1), 6)
 
 
 def test_a_changed_byte_is_noticed(tmp_path):

@@ -130,7 +130,7 @@ def test_rows_before_a_resume_are_not_shown(tmp_path):
 
 
 def test_steps_beyond_the_last_are_no_negative_time(plain):
-    plain.program.write(ROW | {"agent_steps": 10_020})
+    plain.program.write(ROW | {"agent_steps": 10_200})
     plain.view.tick()
     assert plain.take().startswith("100% of 10,000 steps   0:00 left")
 
