@@ -116,8 +116,11 @@ def make_network(
             "actions; give an environment with a DiscreteArray action spec."
         )
     if kind == "mlp":
-        if not mlp_hidden_sizes:
-            raise ValueError("mlp_hidden_sizes is empty: give at least one size.")
+        if not mlp_hidden_sizes or min(mlp_hidden_sizes) < 1:
+            raise ValueError(
+                f"mlp_hidden_sizes is {tuple(mlp_hidden_sizes)}: give at least one "
+                "size, each at least 1."
+            )
         *sizes, hidden_size = mlp_hidden_sizes
         torso: snt.Module = torsos.MLPTorso(sizes)
     else:

@@ -14,7 +14,7 @@ PURE = (
     "rlcomponents.exploration",
     "rlcomponents.losses.outliers",
     "rlcomponents.losses.value_learning",
-    "rlcomponents.networks.q_networks",
+    "rlcomponents.networks.q_network",
     "rlcomponents.parameters.local_store",
     "rlcomponents.parameters.tf_variables",
     "rlcomponents.returns",

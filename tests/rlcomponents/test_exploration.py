@@ -28,11 +28,11 @@ def test_the_best_action_is_taken_with_probability_one_minus_three_quarters_epsi
     """Epsilon 0.4 over four actions: 0.1 for each, and 0.6 more for the best."""
     q_values = np.array([0.0, 0.0, 5.0, 1.0])
     if num_rows is None:
-        actions = [exploration.epsilon_greedy(q_values, 0.4, rng) for _ in range(40_000)]
+        actions = [
+            exploration.epsilon_greedy(q_values, 0.4, rng) for _ in range(40_000)
+        ]
     else:
-        actions = exploration.epsilon_greedy(
-            np.tile(q_values, [num_rows, 1]), 0.4, rng
-        )
+        actions = exploration.epsilon_greedy(np.tile(q_values, [num_rows, 1]), 0.4, rng)
     shares = np.bincount(actions, minlength=4) / 40_000
     # One standard deviation is at most sqrt(0.7 * 0.3 / 40,000) = 0.0023.
     np.testing.assert_allclose(shares, [0.1, 0.1, 0.7, 0.1], atol=0.01)

@@ -193,6 +193,9 @@ def test_a_compiled_call_with_a_fixed_signature_creates_nothing_and_agrees():
         pytest.param(*ATARI, "nature_dqn", id="atari"),
         pytest.param((64, 64, 3), np.uint8, "nature_dqn", id="another-image"),
         pytest.param(*MINATAR, "minatar", id="minatar"),
+        pytest.param((36, 40, 1), np.uint8, "nature_dqn", id="smallest-for-nature"),
+        pytest.param((35, 40, 1), np.uint8, "minatar", id="too-small-for-nature"),
+        pytest.param((3, 8, 3), np.float32, "minatar", id="smallest-for-minatar"),
         pytest.param((2, 8, 3), np.float32, "mlp", id="too-small-for-any-convolution"),
         pytest.param(*CATCH, "mlp", id="catch"),
         pytest.param(*VECTOR, "mlp", id="vector"),
@@ -232,10 +235,11 @@ def test_kinds_that_do_not_fit_are_refused(kind, shape, dtype, message):
         q_network.make_network(kind, _environment_spec(shape, dtype), seed=0)
 
 
-def test_an_mlp_without_hidden_layers_is_refused():
-    with pytest.raises(ValueError, match="mlp_hidden_sizes is empty"):
+@pytest.mark.parametrize("sizes", [(), (8, 0)])
+def test_an_mlp_without_hidden_units_is_refused(sizes):
+    with pytest.raises(ValueError, match="mlp_hidden_sizes is"):
         q_network.make_network(
-            "mlp", _environment_spec(*VECTOR), mlp_hidden_sizes=(), seed=0
+            "mlp", _environment_spec(*VECTOR), mlp_hidden_sizes=sizes, seed=0
         )
 
 
