@@ -92,6 +92,13 @@ class NotInitialisedError(RuntimeError):
     """The store holds no parameters yet: nobody has called `initialise`."""
 
 
+class StoreUnavailableError(RuntimeError):
+    """A shard did not answer in time, or the connection to it broke.
+
+    A pull may be tried again. A push must not: it may have been applied.
+    """
+
+
 class StoreStatistics(NamedTuple):
     """Counts of one store, as of shard 0 where shards differ.
 

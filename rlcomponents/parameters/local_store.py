@@ -1,0 +1,53 @@
+"""A parameter store of one shard, in this process: for tests, threads, one process."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from acme import core as acme_core
+
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import shard, sharded_store, update_rules
+
+
+class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
+    """Holds its one shard itself. Thread-safe.
+
+    Gives the same parameters, to the bit, as any number of shards elsewhere.
+    """
+
+    def __init__(
+        self,
+        layout: layouts.ParameterLayout,
+        rule: update_rules.UpdateRule,
+        learning_rate: Callable[[int], float],
+        *,
+        max_staleness_updates: int | None,
+        target_period_updates: int | None,
+        max_gradient_norm: float | None = None,
+    ) -> None:
+        """Starts empty; see `ParameterShard` and `ShardedStore` for the settings.
+
+        Raises:
+            ValueError: A setting out of its range.
+        """
+        super().__init__(layout, 1, max_gradient_norm=max_gradient_norm)
+        self._shard = shard.ParameterShard(
+            rule,
+            learning_rate,
+            max_staleness_updates=max_staleness_updates,
+            target_period_updates=target_period_updates,
+        )
+
+    def save(self) -> dict[str, np.ndarray | int]:
+        """See `ParameterShard`."""
+        return self._shard.save()
+
+    def restore(self, state: Mapping[str, np.ndarray | int]) -> None:
+        """See `ParameterShard`."""
+        self._shard.restore(state)
+
+    def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        return [
+            shard.read_reply(getattr(self._shard, method)(*each)) for each in arguments
+        ]

@@ -1,0 +1,114 @@
+"""TensorFlow variables as one vector: filled from the store, flattened for it.
+
+TensorFlow keeps NumPy memory that happens to be 64-byte aligned by reference (in
+`constant`, `Variable` and even `assign`), so that a later write to the array would
+change the variables. Here everything is copied first.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from rlcomponents.parameters import layout as layouts
+
+
+class FlatVariables:
+    """Some float32 variables, in a fixed order, seen as one vector. Not thread-safe.
+
+    Attributes:
+        layout: Names and shapes of the variables, in their order.
+    """
+
+    def __init__(self, variables: Sequence[tf.Variable]) -> None:
+        """Keeps the variables.
+
+        Args:
+            variables: Such as a module's `trainable_variables`, after a first call.
+
+        Raises:
+            ValueError: None at all, one twice, or one that is not float32.
+        """
+        self._variables = tuple(variables)
+        for variable in self._variables:
+            if variable.dtype != tf.float32:
+                raise ValueError(
+                    f"{variable.name!r} is {variable.dtype.name}: parameters travel as "
+                    "float32."
+                )
+        if len({id(variable) for variable in self._variables}) < len(self._variables):
+            raise ValueError("A variable is given twice: it can hold one value only.")
+        self.layout = layouts.ParameterLayout(
+            [variable.name for variable in self._variables],
+            [variable.shape.as_list() for variable in self._variables],
+        )
+        self._assign = tf.function(
+            self._assign_flat,
+            input_signature=[
+                tf.TensorSpec([self.layout.num_parameters], tf.float32, "vector")
+            ],
+        )
+
+    def assign(self, vector: np.ndarray) -> None:
+        """Sets the variables to the values of `vector`, which is free afterwards.
+
+        Args:
+            vector: `[num_parameters]` float32.
+
+        Raises:
+            ValueError: Another shape or dtype.
+        """
+        if vector.dtype != np.float32 or vector.shape != (self.layout.num_parameters,):
+            raise ValueError(
+                f"The vector is {vector.dtype} of shape {vector.shape}: these "
+                f"variables take float32 of shape ({self.layout.num_parameters},)."
+            )
+        self._assign(tf.constant(vector.copy()))
+
+    def vector(self) -> np.ndarray:
+        """Returns a copy of the variables' values, `[num_parameters]` float32."""
+        return self.layout.join([variable.numpy() for variable in self._variables])
+
+    def flatten(self, tensors: Sequence[tf.Tensor | None]) -> tf.Tensor:
+        """Returns the tensors, such as gradients, as one vector. For graphs too.
+
+        Args:
+            tensors: One float32 tensor or `tf.IndexedSlices` per variable, in order
+                and shaped like it.
+
+        Returns:
+            `[num_parameters]` float32.
+
+        Raises:
+            ValueError: Another number of tensors, another shape, or None: the loss
+                does not depend on that variable, which is hardly ever meant. Use
+                `tape.gradient(..., unconnected_gradients="zero")` where it is.
+        """
+        if len(tensors) != len(self._variables):
+            raise ValueError(
+                f"{len(tensors)} tensors for {len(self._variables)} variables: give "
+                "one each."
+            )
+        parts = []
+        for variable, tensor in zip(self._variables, tensors, strict=True):
+            if tensor is None:
+                raise ValueError(
+                    f"There is no gradient for {variable.name!r}: the loss does not "
+                    "depend on it. Leave the variable out, or ask the tape for "
+                    'unconnected_gradients="zero".'
+                )
+            tensor = tf.convert_to_tensor(tensor, tf.float32)
+            if not tensor.shape.is_compatible_with(variable.shape):
+                raise ValueError(
+                    f"The tensor for {variable.name!r} has shape {tensor.shape}: the "
+                    f"variable has {variable.shape}."
+                )
+            parts.append(tf.reshape(tensor, [variable.shape.num_elements()]))
+        return tf.concat(parts, axis=0)
+
+    def _assign_flat(self, vector: tf.Tensor) -> None:
+        sizes = [variable.shape.num_elements() for variable in self._variables]
+        for variable, part in zip(
+            self._variables, tf.split(vector, sizes), strict=True
+        ):
+            variable.assign(tf.reshape(part, variable.shape))
