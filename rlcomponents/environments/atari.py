@@ -21,7 +21,7 @@ from ale_py import roms
 from dm_env import specs as dm_env_specs
 
 from rlcomponents import specs
-from rlcomponents.environments import time_steps
+from rlcomponents.environments import checker, time_steps
 
 _SIZE = 84  # Height and width of a frame, in pixels.
 
@@ -189,11 +189,7 @@ class Atari(dm_env.Environment):
         """
         if self._reset_next_step:
             return self.reset()
-        if not 0 <= action < len(self._actions):
-            raise ValueError(
-                f"Action {action} does not exist: this game's actions are 0 to "
-                f"{len(self._actions) - 1}."
-            )
+        checker.check_action(action, len(self._actions))
         lives = self._emulator.lives()
         reward, frame = self._play(self._actions[int(action)])
         terminal = self._emulator.game_over(with_truncation=False)

@@ -14,8 +14,9 @@ import dm_env
 import numpy as np
 from dm_env import specs
 
-from rlcomponents.environments import time_steps
+from rlcomponents.environments import checker, time_steps
 
+_NUM_ACTIONS = 3  # Left, stay, right.
 _CELL_PIXELS = 16  # Height and width of a cell of `screen`.
 
 
@@ -85,10 +86,7 @@ class Catch(dm_env.Environment):
         """
         if self._reset_next_step:
             return self.reset()
-        if not 0 <= action < 3:
-            raise ValueError(
-                f"Action {action} does not exist: Catch's actions are 0 to 2."
-            )
+        checker.check_action(action, _NUM_ACTIONS)
         paddle_column = self._paddle_column + int(action) - 1
         self._paddle_column = min(max(paddle_column, 0), self._settings.columns - 1)
         self._ball_row += 1
@@ -105,7 +103,7 @@ class Catch(dm_env.Environment):
 
     def action_spec(self) -> specs.DiscreteArray:
         """Returns the spec of `[]` int32 in [0, 3)."""
-        return specs.DiscreteArray(3, np.int32, "action")
+        return specs.DiscreteArray(_NUM_ACTIONS, np.int32, "action")
 
     def reward_spec(self) -> specs.Array:
         """See `time_steps.reward_spec`."""

@@ -136,6 +136,19 @@ def check_timestep(
         _check_array(_name("observation", path), value, spec, where)
 
 
+def check_action(action: int, num_actions: int) -> None:
+    """Checks a discrete action; -1 would otherwise index the last of them.
+
+    Raises:
+        ValueError: It is not in [0, num_actions).
+    """
+    if not 0 <= action < num_actions:
+        raise ValueError(
+            f"Action {action} does not exist: this environment's actions are 0 to "
+            f"{num_actions - 1}."
+        )
+
+
 def _check_action_spec(spec: Any) -> None:
     if not isinstance(spec, specs.Array):
         raise ValueError(

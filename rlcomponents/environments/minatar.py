@@ -16,7 +16,7 @@ import dm_env
 import numpy as np
 from dm_env import specs
 
-from rlcomponents.environments import time_steps
+from rlcomponents.environments import checker, time_steps
 
 _GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 _NUM_ACTIONS = 6  # Nothing, left, up, right, down, fire, in every game.
@@ -110,11 +110,7 @@ class MinAtar(dm_env.Environment):
         """
         if self._reset_next_step:
             return self.reset()
-        if not 0 <= action < _NUM_ACTIONS:
-            raise ValueError(
-                f"Action {action} does not exist: MinAtar's actions are 0 to "
-                f"{_NUM_ACTIONS - 1}."
-            )
+        checker.check_action(action, _NUM_ACTIONS)
         if self._rng.random_sample() >= self._settings.sticky_action_probability:
             self._last_action = int(action)
         reward, terminal = self._game.act(self._last_action)

@@ -13,7 +13,7 @@ import tree
 from dm_env import specs as dm_env_specs
 
 from rlcomponents import specs
-from rlcomponents.environments import time_steps
+from rlcomponents.environments import checker, time_steps
 
 
 def adapt(environment: dm_env.Environment) -> dm_env.Environment:
@@ -139,7 +139,12 @@ class ActionOffset(EnvironmentWrapper):
         self._dtype = spec.dtype
 
     def step(self, action: int) -> dm_env.TimeStep:
-        """Steps with the environment's own number of the action."""
+        """Steps with the environment's own number of the action.
+
+        Raises:
+            ValueError: No such action.
+        """
+        checker.check_action(action, self._num_actions)
         return self._environment.step(self._dtype.type(self._minimum + int(action)))
 
     def action_spec(self) -> dm_env_specs.DiscreteArray:

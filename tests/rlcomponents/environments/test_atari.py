@@ -250,15 +250,23 @@ def test_a_game_that_ends_within_a_step_stops_there():
     assert _stack(last) == [0, 0, 4, 5]
 
 
-def test_an_end_at_the_first_frame_of_a_step_is_not_pooled_with_an_older_frame():
+@pytest.mark.parametrize(
+    ("last_frame", "pooled"),
+    [(5, 195), (6, 194), (7, 193), (8, 193)],  # Only frame 8 has one before it to pool.
+)
+def test_the_last_frame_of_a_game_is_not_pooled_with_one_of_an_older_step(
+    last_frame, pooled
+):
     class Fading(_FakeEmulator):
         def paint(self, frame):
             return 200 - frame
 
-    environment = _make(Fading(lives=1, life_loss_frames={5}))
+    environment = _make(Fading(lives=1, life_loss_frames={last_frame}))
     environment.reset()
     environment.step(0)
-    assert _stack(environment.step(0)) == [200, 200, 197, 195]
+    last = environment.step(0)
+    assert last.last()
+    assert _stack(last) == [200, 200, 197, pooled]
 
 
 def test_stacks_restart_with_each_episode_and_the_old_one_keeps_its_frames():

@@ -61,6 +61,18 @@ def test_an_action_that_always_sticks_is_the_one_before_the_episode():
     assert list(np.flatnonzero(stuck[9, :, 0])) == [4]
 
 
+def test_no_action_sticks_from_one_episode_to_the_next():
+    environment = _make(sticky_action_probability=0.5)
+    columns = set()
+    for _ in range(50):
+        environment.reset()
+        environment.step(3)
+        environment.reset()
+        left = environment.step(1).observation
+        columns.update(np.flatnonzero(left[9, :, 0]))
+    assert columns == {3, 4}  # Left or nothing; right would give 5.
+
+
 def test_actions_stick_as_often_as_asked():
     environment = _make("seaquest", sticky_action_probability=0.25)
     played = []

@@ -174,7 +174,9 @@ def test_a_users_factory_that_is_not_there_is_refused_in_one_sentence(
 
 
 def test_an_error_inside_a_users_module_is_shown_as_it_is(user_directory):
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'no_such_package'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"^No module named 'no_such_package'"
+    ):
         registry.make_factory("module:broken_game:make")
 
 
