@@ -47,6 +47,7 @@ class FlatVariables:
             input_signature=[
                 tf.TensorSpec([self.layout.num_parameters], tf.float32, "vector")
             ],
+            autograph=False,
         )
 
     def assign(self, vector: np.ndarray) -> None:
@@ -69,6 +70,7 @@ class FlatVariables:
         """Returns a copy of the variables' values, `[num_parameters]` float32."""
         return self.layout.join([variable.numpy() for variable in self._variables])
 
+    @tf.autograph.experimental.do_not_convert  # AutoGraph knows no zip(strict=True).
     def flatten(self, tensors: Sequence[tf.Tensor | None]) -> tf.Tensor:
         """Returns the tensors, such as gradients, as one vector. For graphs too.
 

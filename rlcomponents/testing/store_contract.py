@@ -1,9 +1,11 @@
 """What every parameter store must do. A store's test inherits it.
 
-class TestMyStore(store_contract.StoreContract):
-    @pytest.fixture
-    def make_store(self):
-        return lambda settings: MyStore(settings.layout, settings.rule, ...)
+    class TestMyStore(store_contract.StoreContract):
+        @pytest.fixture
+        def make_store(self):
+            return lambda settings: MyStore(settings.layout, settings.rule, ...)
+
+`LocalStore` is what other stores are compared with, to the bit.
 """
 
 # ruff: noqa: D102
