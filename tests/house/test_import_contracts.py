@@ -19,6 +19,7 @@ PLANTS = {
     "losses": ("rlcomponents/losses/value_learning.py", "sonnet"),
     "light": ("rlcomponents/exploration.py", "launchpad"),
     "no-tensorflow": ("rlcomponents/runs/metrics.py", "tensorflow"),
+    "launchpad": ("rlcomponents/actors/epsilon_greedy.py", "launchpad"),
     "reverb": ("rlcomponents/learners/dqn.py", "reverb"),
     "emulators": ("rlcomponents/networks/heads.py", "ale_py"),
 }
@@ -46,7 +47,11 @@ def report(project_root, tmp_path_factory) -> str:
             file.write(f"\nimport {imported}\n")
     command = pathlib.Path(sys.executable).with_name("lint-imports")
     finished = subprocess.run(
-        [command, "--no-logo", "--no-cache"], cwd=copy, capture_output=True, text=True
+        [command, "--no-logo", "--no-cache"],
+        cwd=copy,
+        env={"COLUMNS": "200"},  # No line of the report is broken in two.
+        capture_output=True,
+        text=True,
     )
     assert finished.returncode == 1, finished.stdout + finished.stderr
     return finished.stdout

@@ -11,6 +11,7 @@ PURE = (
     "rlcomponents.core",
     "rlcomponents.environments.catch",
     "rlcomponents.environments.registry",
+    "rlcomponents.environments.wrappers",
     "rlcomponents.exploration",
     "rlcomponents.losses.outliers",
     "rlcomponents.losses.value_learning",

@@ -98,7 +98,7 @@ def test_every_make_target_is_described(project_root):
     assert sorted(described) == sorted(targets)
 
 
-def test_every_package_has_a_docstring(project_root):
+def test_every_folder_of_code_is_a_package(project_root):
     missing = [
         str(folder.relative_to(project_root))
         for package in ("rlcomponents", "agents", "launch")
