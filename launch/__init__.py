@@ -1,1 +1,9 @@
-"""Scripts that run agents: flags to config to program to launch."""
+"""Scripts, one an agent, and what they share.
+
+gorila_dqn    trains Gorila DQN
+dqn           trains DQN in one process
+evaluate      plays the policy that a run has saved
+demo          trains for four minutes and shows what was learned
+training      what the training scripts do: flags, run folder, live view, last words
+command_line  flags from the settings of an agent
+"""

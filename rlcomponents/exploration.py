@@ -59,31 +59,28 @@ def async_final_epsilon(rng: np.random.Generator) -> float:
     return float(rng.choice(ASYNC_FINAL_EPSILONS, p=ASYNC_FINAL_PROBABILITIES))
 
 
-def actor_epsilons(
-    num_actors: int, *, base: float = 0.4, exponent: float = 7.0
-) -> tuple[float, ...]:
-    """Returns a fixed exploration rate for each actor, from `base` downwards.
+def spread_epsilon(
+    epsilon: float, index: int, num_actors: int, *, exponent: float = 7.0
+) -> float:
+    """Returns the exploration rate of one actor of several, each lower than the last.
 
-        epsilon_i = base ^ (1 + exponent * i / (num_actors - 1)),  i = 0..num_actors - 1
+        epsilon_i = epsilon ^ (1 + exponent * i / (num_actors - 1))
 
-    A single actor gets `base`, where the paper's formula divides by zero.
+    A single actor gets `epsilon`, where the paper's formula divides by zero.
 
     Args:
+        epsilon: Rate of actor 0, the most curious one, in [0, 1].
+        index: The actor's number, i, from 0.
         num_actors: How many actors there are.
-        base: Rate of actor 0, the most curious one, in (0, 1]. The paper's epsilon.
         exponent: How far the rates spread, at least 0. The paper's alpha.
 
     Raises:
-        ValueError: An argument is out of range.
+        ValueError: There is no such actor.
 
     Reference:
-        Horgan et al. 2018, section 4. https://arxiv.org/abs/1803.00933
+        Horgan et al. 2018, section 4. https://arxiv.org/abs/1803.00933. Differs: the
+        paper's epsilon is 0.4 throughout; here it may be annealed.
     """
-    if num_actors < 1:
-        raise ValueError(f"num_actors is {num_actors}: give at least 1.")
-    if not 0.0 < base <= 1.0:
-        raise ValueError(f"base is {base}: give a probability in (0, 1].")
-    if not exponent >= 0.0:
-        raise ValueError(f"exponent is {exponent}: give a number of at least 0.")
-    last = max(num_actors - 1, 1)
-    return tuple(base ** (1.0 + exponent * i / last) for i in range(num_actors))
+    if not 0 <= index < num_actors:
+        raise ValueError(f"There is no actor {index} of {num_actors}: count from 0.")
+    return epsilon ** (1.0 + exponent * index / max(num_actors - 1, 1))

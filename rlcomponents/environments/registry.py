@@ -127,6 +127,18 @@ def game_names(suite_name: str) -> tuple[str, ...]:
     return tuple(f"{suite_name}:{game}" for game in games)
 
 
+def frames_per_step(name: str, **settings: Any) -> int:
+    """Returns the emulator frames of one agent step; 1 where there is no emulator.
+
+    Raises:
+        ValueError, ImportError: As `make_factory`.
+    """
+    factory = make_factory(name, **settings)
+    if not isinstance(factory, functools.partial):  # A user's own.
+        return 1
+    return getattr(factory.args[-1], "frame_skip_frames", 1)
+
+
 def screen(environment: dm_env.Environment) -> np.ndarray:
     """Returns a picture of an environment for videos: `[H, W, 3]` uint8 RGB.
 

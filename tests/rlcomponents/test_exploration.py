@@ -77,25 +77,25 @@ def test_final_epsilons_of_asynchronous_learners_have_the_published_shares(rng):
     np.testing.assert_allclose(shares, [0.4, 0.3, 0.3], atol=0.02)
 
 
-def test_actor_epsilons_spread_from_the_base_downwards():
-    epsilons = exploration.actor_epsilons(3, base=0.5, exponent=2.0)
-    assert epsilons == (0.5, 0.25, 0.125)  # 0.5 to the power of 1, 2 and 3.
+def test_epsilons_of_actors_spread_from_the_first_downwards():
+    epsilons = [exploration.spread_epsilon(0.5, i, 3, exponent=2.0) for i in range(3)]
+    assert epsilons == [0.5, 0.25, 0.125]  # 0.5 to the power of 1, 2 and 3.
 
 
-def test_actor_epsilons_default_to_the_published_range():
-    epsilons = exploration.actor_epsilons(360)
-    assert epsilons[0] == pytest.approx(0.4)
-    assert epsilons[-1] == pytest.approx(0.4**8)
+def test_epsilons_of_actors_have_the_published_range_by_default():
+    assert exploration.spread_epsilon(0.4, 0, 360) == pytest.approx(0.4)
+    assert exploration.spread_epsilon(0.4, 359, 360) == pytest.approx(0.4**8)
 
 
-def test_a_single_actor_gets_the_base():
-    assert exploration.actor_epsilons(1, base=0.4) == (0.4,)
+def test_a_single_actor_gets_the_epsilon_as_it_is():
+    assert exploration.spread_epsilon(0.4, 0, 1) == 0.4
 
 
-@pytest.mark.parametrize(
-    ("num_actors", "base", "exponent"),
-    [(0, 0.4, 7.0), (2, 0.0, 7.0), (2, 1.1, 7.0), (2, 0.4, -1.0), (2, 0.4, np.nan)],
-)
-def test_actor_epsilons_out_of_range_are_refused(num_actors, base, exponent):
-    with pytest.raises(ValueError, match="give"):
-        exploration.actor_epsilons(num_actors, base=base, exponent=exponent)
+def test_greedy_actors_stay_greedy_however_they_are_spread():
+    assert exploration.spread_epsilon(0.0, 2, 3) == 0.0
+
+
+@pytest.mark.parametrize(("index", "num_actors"), [(-1, 2), (2, 2), (0, 0)])
+def test_actors_that_do_not_exist_have_no_epsilon(index, num_actors):
+    with pytest.raises(ValueError, match="count from 0"):
+        exploration.spread_epsilon(0.4, index, num_actors)

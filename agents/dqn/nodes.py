@@ -1,0 +1,123 @@
+"""The one node of DQN: everything in one process, in one thread."""
+
+import time
+from collections.abc import Callable
+
+from acme import core as acme_core
+
+from agents.dqn import optimisation, parts
+from agents.dqn.config import DQNConfig
+from rlcomponents.nodes import coordinator as coordinators
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import local_store
+
+
+class Agent(acme_core.Worker):
+    """Takes turns: one bundle step, and the evaluator's and coordinator's when due."""
+
+    def __init__(
+        self,
+        bundle: parts.Bundle,
+        evaluator: evaluators.Evaluator,
+        coordinator: coordinators.Coordinator,
+        *,
+        max_steps: int,
+        stop_program: Callable[[], None],
+        wait_for_stop: Callable[[float], bool],
+        period_secs: float = 1.0,
+    ) -> None:
+        """Stores its parts.
+
+        Args:
+            bundle: Acts and learns.
+            evaluator: Looks once a period whether an evaluation is due.
+            coordinator: Does one round a period.
+            max_steps: Agent steps after which the bundle stands still.
+            stop_program: Ends the program.
+            wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+            period_secs: Seconds between rounds of evaluator and coordinator.
+        """
+        self._bundle = bundle
+        self._evaluator = evaluator
+        self._coordinator = coordinator
+        self._max_steps = max_steps
+        self._stop_program = stop_program
+        self._wait_for_stop = wait_for_stop
+        self._period_secs = period_secs
+        self._next_round_secs = 0.0
+
+    def step(self) -> bool:
+        """Takes one agent step, and what else is due.
+
+        Returns:
+            Whether the run is at its end.
+        """
+        spent = self._bundle.step() >= self._max_steps
+        if not spent and time.monotonic() < self._next_round_secs:
+            return False
+        self._evaluator.step()
+        at_end = self._coordinator.step()
+        self._next_round_secs = time.monotonic() + self._period_secs
+        return at_end
+
+    def run(self) -> None:
+        """Steps until the end, or until a stop is asked for; saves either way."""
+        try:
+            while not self._wait_for_stop(0):
+                if self.step():
+                    self._stop_program()
+                    return
+            self._coordinator.stop()
+        finally:
+            self._bundle.close()
+            self._coordinator.close()
+
+
+def make_agent(
+    config: DQNConfig,
+    run_dir: str,
+    stop_program: Callable[[], None],
+    wait_for_stop: Callable[[float], bool],
+) -> Agent:
+    """Builds the whole agent around one `LocalStore`."""
+    folder = parts.open_folder(run_dir)
+    limits = config.replay_limits()
+
+    def make_store(layout: layouts.ParameterLayout) -> local_store.LocalStore:
+        return local_store.LocalStore(
+            layout,
+            optimisation.make_update_rule(config),
+            optimisation.make_learning_rate(config),
+            max_staleness_updates=None,
+            target_period_updates=config.target_period_updates,
+            max_gradient_norm=config.max_gradient_norm,
+        )
+
+    bundle = parts.make_bundle(
+        config, folder, make_store, limits, wait_for_stop, name="dqn-0"
+    )
+    evaluator = parts.make_evaluator(
+        config, folder, lambda layout: bundle.store, wait_for_stop
+    )
+    coordinator = coordinators.Coordinator(
+        bundle.store.statistics,
+        [bundle.store],
+        folder,
+        agent="dqn",
+        environment=config.environment,
+        max_steps=config.max_steps,
+        frames_per_step=config.frames_per_step,
+        replay_capacity_items=limits.max_items,
+        checkpoint_period_secs=config.checkpoint_period_secs,
+        stop_program=stop_program,
+        wait_for_stop=wait_for_stop,
+    )
+    return Agent(
+        bundle,
+        evaluator,
+        coordinator,
+        max_steps=config.max_steps,
+        stop_program=stop_program,
+        wait_for_stop=wait_for_stop,
+    )

@@ -1,0 +1,239 @@
+"""Builds the parts of DQN from its config. Gorila builds its parts with these, too.
+
+Each function calls constructors and little else, inside the node that uses what it
+makes. `nodes.py` puts the parts together.
+"""
+
+import pathlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import sonnet as snt
+
+from agents.dqn.config import DQNConfig
+from rlcomponents import core, environment_loop, seeding, specs
+from rlcomponents.actors import epsilon_greedy, q_values, store_sync
+from rlcomponents.learners import actor_learner as actor_learners
+from rlcomponents.learners import dqn as dqn_learners
+from rlcomponents.losses import outliers
+from rlcomponents.networks import q_network
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.nodes import reporting
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import tf_variables
+from rlcomponents.replay import adders, batches, servers, tables, transitions
+from rlcomponents.replay import limits as replay_limits
+from rlcomponents.runs import metrics, run_folder, worker_report
+
+StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
+"""Makes a worker's store once the worker knows its network."""
+
+Spread = Callable[[float], float]
+"""Maps the program's epsilon to that of one actor."""
+
+WaitForStop = Callable[[float], bool]
+"""Waits so many seconds; returns whether the program is asked to stop."""
+
+
+def make_network(
+    config: DQNConfig, environment_spec: specs.EnvironmentSpec
+) -> snt.Module:
+    """Builds the Q-network; equal in every node, since its seed is the run's."""
+    kind = config.network
+    if kind == "auto":
+        kind = q_network.default_kind(environment_spec)
+    return q_network.make_network(
+        kind,
+        environment_spec,
+        dueling=config.dueling,
+        seed=seeding.derive(config.seed, "network"),
+    )
+
+
+def make_adder(
+    config: DQNConfig,
+    environment_spec: specs.EnvironmentSpec,
+    address: str,
+    *,
+    should_stop: Callable[[], bool],
+    name: str,
+) -> adders.TransitionAdder:
+    """Builds what turns an actor's steps into transitions in replay."""
+    return adders.TransitionAdder(
+        address,
+        environment_spec,
+        num_steps=config.n_step,
+        discount=config.discount,
+        max_abs_reward=config.max_abs_reward,
+        should_stop=should_stop,
+        actor=name,
+    )
+
+
+def make_learner(
+    config: DQNConfig,
+    environment_spec: specs.EnvironmentSpec,
+    network: snt.Module,
+    store: core.ParameterStore,
+    source: transitions.BatchSource,
+    outlier_rule: outliers.OutlierRule | None = None,
+) -> dqn_learners.DQNLearner:
+    """Builds the learner on `network`, with a target network of its own."""
+    return dqn_learners.DQNLearner(
+        network,
+        make_network(config, environment_spec),
+        store,
+        source,
+        target_period_updates=config.target_period_updates,
+        double_q=config.double_q,
+        max_abs_td_error=config.max_abs_td_error,
+        outlier_rule=outlier_rule,
+    )
+
+
+class Bundle(NamedTuple):
+    """Actor, replay and learner on one network, in one thread.
+
+    Attributes:
+        step: Takes one turn; returns the agent steps of all actors together.
+        store: The store it pulls from and pushes to.
+        close: Frees replay and files.
+    """
+
+    step: Callable[[], int]
+    store: core.ParameterStore
+    close: Callable[[], None]
+
+
+def make_bundle(
+    config: DQNConfig,
+    folder: run_folder.RunFolder,
+    make_store: StoreMaker,
+    limits: replay_limits.ReplayLimits,
+    wait_for_stop: WaitForStop,
+    *,
+    name: str,
+    index: int = 0,
+    spread: Spread = lambda epsilon: epsilon,
+    outlier_rule: outliers.OutlierRule | None = None,
+) -> Bundle:
+    """Builds a whole bundle: environment, actor, replay, learner, report.
+
+    Args:
+        config: Of the run.
+        folder: Where its row of numbers goes.
+        make_store: Makes the store from the layout of the network.
+        limits: Of its replay.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+        name: Of the node, for its file of numbers.
+        index: Of the node among its like, for its seeds.
+        spread: What this actor makes of the program's epsilon.
+        outlier_rule: Says which gradients to discard. None: none.
+    """
+    environment = config.make_environment_factory()(
+        seeding.derive(config.seed, "environment", index)
+    )
+    environment_spec = specs.make_environment_spec(environment)
+    network = make_network(config, environment_spec)
+    store = make_store(tf_variables.FlatVariables(network.trainable_variables).layout)
+    replay = servers.LocalReplay(tables.make_tables(environment_spec, limits))
+    source = batches.ReplayBatches(
+        [replay.address],
+        environment_spec,
+        batch_size=config.batch_size,
+    )
+    learner = make_learner(
+        config, environment_spec, network, store, source, outlier_rule
+    )
+    schedule = config.epsilon_schedule()
+
+    def epsilon() -> float:
+        return spread(schedule(learner.snapshot.updates))
+
+    actor = epsilon_greedy.EpsilonGreedyActor(
+        q_values.make_q_values(network, environment_spec.observations),
+        epsilon,
+        np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
+        adder=make_adder(
+            config,
+            environment_spec,
+            replay.address,
+            should_stop=lambda: wait_for_stop(0),
+            name=name,
+        ),
+    )
+    actor_learner = actor_learners.ActorLearner(
+        environment_loop.EnvironmentLoop(environment, actor),
+        learner,
+        store,
+        # The first items are complete n_step - 1 steps after they began.
+        first_update_steps=limits.min_items + config.n_step,
+        steps_per_update=config.steps_per_update,
+    )
+    writer = metrics.MetricsWriter(
+        folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS
+    )
+    turn = reporting.ReportingActorLearner(
+        actor_learner,
+        worker_report.WorkerReport(writer),
+        epsilon=epsilon,
+        replay_items=lambda: replay.num_items,
+        min_replay_items=limits.min_items,
+    )
+
+    def close() -> None:
+        source.close()
+        replay.close()
+        writer.close()
+
+    return Bundle(turn.step, store, close)
+
+
+def make_evaluator(
+    config: DQNConfig,
+    folder: run_folder.RunFolder,
+    make_store: StoreMaker,
+    wait_for_stop: WaitForStop,
+) -> evaluators.Evaluator:
+    """Builds the evaluator, with a network and an environment of its own."""
+    environment = config.make_environment_factory(evaluation=True)(
+        seeding.derive(config.seed, "evaluation environment")
+    )
+    environment_spec = specs.make_environment_spec(environment)
+    network = make_network(config, environment_spec)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
+    sync = store_sync.StoreSync(make_store(variables.layout), variables, period_steps=1)
+    return evaluators.Evaluator(
+        sync.pull,
+        environment,
+        make_evaluation_actor(config, environment_spec, network),
+        metrics.MetricsWriter(folder.evaluation_csv, metrics.EVALUATION_COLUMNS),
+        period_steps=config.evaluation_period_steps,
+        num_episodes=config.evaluation_episodes,
+        final_num_episodes=config.final_evaluation_episodes,
+        max_steps=config.max_steps,
+        max_episode_steps=max_evaluation_steps(config),
+        wait_for_stop=wait_for_stop,
+    )
+
+
+def make_evaluation_actor(
+    config: DQNConfig, environment_spec: specs.EnvironmentSpec, network: snt.Module
+) -> epsilon_greedy.EpsilonGreedyActor:
+    """Builds an actor with the evaluation's epsilon, which keeps no experience."""
+    return epsilon_greedy.EpsilonGreedyActor(
+        q_values.make_q_values(network, environment_spec.observations),
+        lambda: config.evaluation_epsilon,
+        np.random.default_rng(seeding.derive(config.seed, "evaluation exploration")),
+    )
+
+
+def max_evaluation_steps(config: DQNConfig) -> int:
+    """Returns the agent steps after which an evaluation episode is cut."""
+    return max(1, config.max_evaluation_frames // config.frames_per_step)
+
+
+def open_folder(run_dir: str) -> run_folder.RunFolder:
+    """Returns the run's folder, as nodes get it: by its path."""
+    return run_folder.RunFolder(pathlib.Path(run_dir))

@@ -1,0 +1,212 @@
+"""What runs inside each node of Gorila DQN.
+
+Each function builds one node's object, inside the node's own process, from the config
+and the clients of the nodes it talks to. Nodes that need no TensorFlow (parameter
+shards, coordinator) are in `light_nodes.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agents.dqn import parts
+from agents.gorila_dqn.config import GorilaConfig
+from rlcomponents import environment_loop, exploration, seeding, specs
+from rlcomponents.actors import epsilon_greedy, q_values, store_sync
+from rlcomponents.losses import outliers
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.nodes import reporting, worker
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import sharded_client, tf_variables
+from rlcomponents.replay import batches, servers, tables
+from rlcomponents.runs import metrics, worker_report
+
+
+def make_bundle(
+    config: GorilaConfig,
+    run_dir: str,
+    index: int,
+    shards: Sequence[Any],
+    wait_for_stop: parts.WaitForStop,
+) -> worker.SteppedWorker:
+    """Builds bundle `index`: Algorithm 1, on the parameters of the shards."""
+    bundle = parts.make_bundle(
+        config,
+        parts.open_folder(run_dir),
+        _store_maker(config, shards),
+        config.replay_limits(),
+        wait_for_stop,
+        name=f"bundle-{index}",
+        index=index,
+        spread=_spread(config, index, config.num_bundles),
+        outlier_rule=_make_outlier_rule(config),
+    )
+    return worker.SteppedWorker(
+        bundle.step,
+        max_steps=config.max_steps,
+        wait_for_stop=wait_for_stop,
+        close=bundle.close,
+    )
+
+
+def make_replay_tables(config: GorilaConfig) -> list:
+    """Builds the tables of one replay server."""
+    environment = config.make_environment_factory()(config.seed)
+    try:
+        environment_spec = specs.make_environment_spec(environment)
+    finally:
+        environment.close()
+    return tables.make_tables(environment_spec, config.replay_limits())
+
+
+def make_actor(
+    config: GorilaConfig,
+    run_dir: str,
+    index: int,
+    replay_address: str,
+    shards: Sequence[Any],
+    wait_for_stop: parts.WaitForStop,
+) -> worker.SteppedWorker:
+    """Builds actor `index`, which inserts into one of the replay servers."""
+    environment = config.make_environment_factory()(
+        seeding.derive(config.seed, "environment", index)
+    )
+    environment_spec = specs.make_environment_spec(environment)
+    network = parts.make_network(config, environment_spec)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
+    sync = store_sync.StoreSync(
+        _store_maker(config, shards)(variables.layout),
+        variables,
+        period_steps=config.actor_sync_period_steps,
+    )
+    schedule = config.epsilon_schedule()
+    spread = _spread(config, index, config.num_actors)
+
+    def epsilon() -> float:
+        return spread(schedule(sync.snapshot.updates))
+
+    adder = parts.make_adder(
+        config,
+        environment_spec,
+        replay_address,
+        should_stop=lambda: wait_for_stop(0),
+        name=f"actor-{index}",
+    )
+    actor = epsilon_greedy.EpsilonGreedyActor(
+        q_values.make_q_values(network, environment_spec.observations),
+        epsilon,
+        np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
+        adder=adder,
+    )
+    writer = metrics.MetricsWriter(
+        parts.open_folder(run_dir).metrics / f"actor-{index}.csv",
+        metrics.WORKER_COLUMNS,
+    )
+    turn = reporting.ReportingActor(
+        environment_loop.EnvironmentLoop(environment, actor),
+        sync,
+        worker_report.WorkerReport(writer),
+        epsilon=epsilon,
+    )
+    return worker.SteppedWorker(
+        turn.step,
+        max_steps=config.max_steps,
+        wait_for_stop=wait_for_stop,
+        close=writer.close,
+    )
+
+
+def make_learner(
+    config: GorilaConfig,
+    run_dir: str,
+    index: int,
+    replay_addresses: Sequence[str],
+    shards: Sequence[Any],
+    wait_for_stop: parts.WaitForStop,
+) -> worker.SteppedWorker:
+    """Builds learner `index`, which draws from all replay servers."""
+    environment = config.make_environment_factory()(config.seed)
+    environment_spec = specs.make_environment_spec(environment)
+    environment.close()
+    network = parts.make_network(config, environment_spec)
+    layout = tf_variables.FlatVariables(network.trainable_variables).layout
+    source = batches.ReplayBatches(
+        replay_addresses,
+        environment_spec,
+        batch_size=config.batch_size,
+    )
+    learner = parts.make_learner(
+        config,
+        environment_spec,
+        network,
+        _store_maker(config, shards)(layout),
+        source,
+        _make_outlier_rule(config),
+    )
+    writer = metrics.MetricsWriter(
+        parts.open_folder(run_dir).metrics / f"learner-{index}.csv",
+        metrics.WORKER_COLUMNS,
+    )
+
+    def replay_items() -> int:
+        return sum(servers.info(address).num_items for address in replay_addresses)
+
+    turn = reporting.ReportingLearner(
+        learner,
+        worker_report.WorkerReport(writer),
+        replay_items=replay_items if index == 0 else None,
+        min_replay_items=config.replay_limits().min_items,
+    )
+
+    def close() -> None:
+        source.close()
+        writer.close()
+
+    return worker.SteppedWorker(
+        turn.step,
+        max_steps=config.max_steps,
+        wait_for_stop=wait_for_stop,
+        close=close,
+    )
+
+
+def make_evaluator(
+    config: GorilaConfig,
+    run_dir: str,
+    shards: Sequence[Any],
+    wait_for_stop: parts.WaitForStop,
+) -> evaluators.Evaluator:
+    """Builds the evaluator."""
+    return parts.make_evaluator(
+        config, parts.open_folder(run_dir), _store_maker(config, shards), wait_for_stop
+    )
+
+
+def _store_maker(config: GorilaConfig, shards: Sequence[Any]) -> parts.StoreMaker:
+    def make(layout: layouts.ParameterLayout) -> sharded_client.ShardedClient:
+        return sharded_client.ShardedClient(
+            layout,
+            shards,
+            max_gradient_norm=config.max_gradient_norm,
+            call_timeout_secs=config.parameter_timeout_secs,
+        )
+
+    return make
+
+
+def _make_outlier_rule(config: GorilaConfig) -> outliers.OutlierRule | None:
+    if config.outlier_deviations is None:
+        return None
+    return outliers.OutlierRule(
+        config.outlier_deviations,
+        warmup_batches=config.outlier_warmup_batches,
+        always_accept_below=config.outlier_min_loss,
+    )
+
+
+def _spread(config: GorilaConfig, index: int, num_actors: int) -> parts.Spread:
+    """Returns what an actor makes of the program's epsilon."""
+    if config.exploration == "same":
+        return lambda epsilon: epsilon
+    return lambda epsilon: exploration.spread_epsilon(epsilon, index, num_actors)

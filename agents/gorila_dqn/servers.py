@@ -1,0 +1,46 @@
+"""What runs inside the nodes of Gorila DQN that need no TensorFlow.
+
+They start in a fraction of a second, and take 50 MB instead of 350.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agents.dqn import optimisation
+from agents.gorila_dqn.config import GorilaConfig
+from rlcomponents.nodes import coordinator
+from rlcomponents.parameters import shard
+from rlcomponents.runs import run_folder
+
+
+def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
+    """Builds one parameter shard; which slice it holds, the first client says."""
+    return shard.ParameterShard(
+        optimisation.make_update_rule(config),
+        optimisation.make_learning_rate(config),
+        max_staleness_updates=config.max_staleness_updates,
+        target_period_updates=config.target_period_updates,
+    )
+
+
+def make_coordinator(
+    config: GorilaConfig,
+    run_dir: str,
+    shards: Sequence[Any],
+    stop_program: Callable[[], None],
+    wait_for_stop: Callable[[float], bool],
+) -> coordinator.Coordinator:
+    """Builds the coordinator."""
+    return coordinator.Coordinator(
+        lambda: shard.read_reply(shards[0].statistics()),
+        shards,
+        run_folder.RunFolder(run_dir),
+        agent="gorila_dqn",
+        environment=config.environment,
+        max_steps=config.max_steps,
+        frames_per_step=config.frames_per_step,
+        replay_capacity_items=config.num_replays * config.replay_limits().max_items,
+        checkpoint_period_secs=config.checkpoint_period_secs,
+        stop_program=stop_program,
+        wait_for_stop=wait_for_stop,
+    )

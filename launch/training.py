@@ -1,0 +1,122 @@
+"""What all training scripts do: flags, run folder, graph, live view, last words."""
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import launchpad as lp
+
+from agents.dqn import config as dqn_config
+from launch import command_line
+from rlcomponents.launching import describe, launcher
+from rlcomponents.runs import curve, progress, run_folder, summary
+
+
+def main(
+    argv: Sequence[str],
+    *,
+    agent: str,
+    description: str,
+    config_class: type[dqn_config.DQNConfig],
+    build_program: Callable[[Any, str], lp.Program],
+    refuse_settings: Callable[[Any, Sequence[str]], None] | None = None,
+) -> int:
+    """Trains an agent as the command line says.
+
+    Args:
+        argv: Flags.
+        agent: Its name.
+        description: Of the script, for `--help`.
+        config_class: Of the agent's settings.
+        build_program: Declares the program from the config and the run's folder.
+        refuse_settings: Raises ValueError for settings that make no sense together,
+            given the config and the names of the settings on the command line.
+
+    Returns:
+        The exit code: see `launching.endings`. Bad input ends the process with 2.
+    """
+    flags = command_line.parse(argv, description, config_class=config_class)
+    try:
+        launcher.check_launch_type(flags.run.lp_launch_type)
+        config = dqn_config.make_config(
+            config_class, flags.settings, preset=flags.run.preset
+        )
+        if refuse_settings is not None:
+            refuse_settings(config, list(flags.settings))
+        folder = run_folder.RunFolder.create(
+            flags.run.run_dir or run_folder.default_path(agent, config.environment)
+        )
+    except (ValueError, ImportError) as error:
+        command_line.refuse(error)
+    folder.write_config({"agent": agent, **dataclasses.asdict(config)})
+    run_dir = str(folder.path.resolve())
+    program = build_program(config, run_dir)
+    _print_start(config, program, folder)
+    ending = _launch(program, config, folder, flags.run)
+    _write_ending(ending, agent, config, folder)
+    return ending.exit_code
+
+
+def _print_start(
+    config: dqn_config.DQNConfig, program: lp.Program, folder: run_folder.RunFolder
+) -> None:
+    print(describe.describe(program))
+    print(f"environment {config.environment}, run folder {folder.path}")
+    note = config.replay_note()
+    if note:
+        print(note)
+    sys.stdout.flush()
+
+
+def _launch(
+    program: lp.Program,
+    config: dqn_config.DQNConfig,
+    folder: run_folder.RunFolder,
+    run: command_line.RunFlags,
+) -> Any:
+    if run.quiet:
+        return launcher.launch(program, folder.path, launch_type=run.lp_launch_type)
+    view = progress.ProgressView(
+        folder,
+        config.max_steps,
+        stream=sys.stdout,
+        is_terminal=sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
+    )
+    try:
+        return launcher.launch(
+            program,
+            folder.path,
+            launch_type=run.lp_launch_type,
+            on_tick=view.tick,
+        )
+    finally:
+        view.close()
+
+
+def _write_ending(
+    ending: Any,
+    agent: str,
+    config: dqn_config.DQNConfig,
+    folder: run_folder.RunFolder,
+) -> None:
+    if ending.exit_code == 0:
+        result = summary.read(folder.summary_json)
+    else:
+        reason = f"{ending.reason}: {ending.node}" if ending.node else ending.reason
+        result = summary.set_ending(
+            folder.summary_json, reason, agent=agent, environment=config.environment
+        )
+    picture = curve.plot(folder)
+    print(
+        f"Ended ({result.reason}): {result.agent_steps:,} agent steps, "
+        f"{result.updates:,} updates."
+    )
+    if result.evaluation_return is not None:
+        print(
+            f"Evaluation: mean return {result.evaluation_return:.2f} over "
+            f"{result.evaluation_episodes} episodes."
+        )
+    print(f"Curve: {picture}")
+    sys.stdout.flush()
