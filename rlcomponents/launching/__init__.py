@@ -1,0 +1,13 @@
+"""How a program runs: every node started, watched and ended from one place.
+
+launcher           `launch(program, run_dir)`: the one entry, and its signals
+endings            how a program can end: exit codes, and the last lines on the screen
+supervision        waits for the nodes, ends them all, knows no process and no thread
+processes          nodes as child processes (`local_mp`)
+node_process       the other side: what such a child process does
+threads            nodes as threads of this process (`local_mt`)
+launchpad_runtime  what `lp.stop()` and `lp.wait_for_stop()` find inside a node
+ports              ports that two programs at once do not both take
+graph              the names of a program's nodes, and who calls whom
+describe           the graph of a program as text
+"""

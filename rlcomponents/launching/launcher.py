@@ -1,0 +1,251 @@
+"""Runs a Launchpad program: the one entry, whatever the nodes run in.
+
+Launchpad gives the graph, the handles, the addresses and the node functions. Here the
+addresses are bound and the functions run, each in a supervised process or thread.
+Launchpad's own local launchers do not notice a node that dies, end with exit code 0
+whatever happened, and leave their nodes running when they are killed.
+"""
+
+import contextlib
+import os
+import pathlib
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import NoReturn
+
+import launchpad as lp
+
+from rlcomponents.launching import (
+    endings,
+    graph,
+    launchpad_runtime,
+    ports,
+    processes,
+    supervision,
+    threads,
+)
+
+LAUNCH_TYPES = ("local_mp", "local_mt")
+"""Nodes in processes, nodes in threads."""
+
+
+def launch(
+    program: lp.Program,
+    run_dir: str | os.PathLike[str],
+    *,
+    launch_type: str = "local_mp",
+    on_tick: Callable[[], None] | None = None,
+    termination_notice_secs: float = 10.0,
+    environment: Mapping[str, Mapping[str, str]] | None = None,
+) -> endings.Ending:
+    """Runs a program to its end, and leaves nothing of it running.
+
+    The program ends when all nodes have returned, when a node calls `lp.stop()` (which
+    returns, in the node's main thread, when the node is to stop), when a node dies, at
+    Ctrl-C (a second one forces), SIGTERM or SIGHUP. Signals are heeded
+    where this is called from the main thread, and their handlers are put back. If the
+    launcher itself is killed, the kernel kills the node processes.
+
+    Each node's output goes to `run_dir/logs/<group>-<index>.log`, at its end; with
+    `local_mt`, that of threads which nodes start goes to `logs/other-threads.log`.
+    Where a node has died or had to be killed, the last lines on stderr say so.
+
+    Args:
+        program: What to run. A program can be launched again once it has ended.
+        run_dir: Folder of the run; made where it is missing.
+        launch_type: "local_mp" for processes or "local_mt" for threads.
+        on_tick: Called about once a second in the calling thread. If it raises, the
+            nodes are stopped and the exception goes on to the caller.
+        termination_notice_secs: From the end of the program to the end of its nodes by
+            force. Nodes are asked to stop when those that call them have ended, at the
+            latest halfway, and have SystemExit raised in their main threads when half
+            of what is then left has passed.
+        environment: Variables for the node processes, by group. By default each has
+            one compute thread.
+
+    Returns:
+        Why the program ended; `exit_code` is for `sys.exit`, or see `exit_process`.
+
+    Raises:
+        ValueError: Bad arguments, or a node that cannot be sent to a process.
+    """
+    check_launch_type(launch_type)
+    _check(program, termination_notice_secs, environment or {}, launch_type)
+    log_dir = pathlib.Path(run_dir) / "logs"
+    log_dir.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        _bind_addresses(program, stack)
+        wake = supervision.Wake()
+        stack.callback(wake.close)
+        nodes: list[supervision.Node] = []
+        supervisor = supervision.Supervisor(
+            nodes,
+            wake,
+            calls=graph.calls(program),
+            notice_secs=termination_notice_secs,
+            on_tick=on_tick,
+        )
+        if launch_type == "local_mp":
+            nodes += _make_processes(program, log_dir, wake, environment or {})
+        else:
+            nodes += _make_threads(program, log_dir, wake, supervisor, stack)
+        stack.enter_context(_signals_sent_to(supervisor))
+        for node in nodes:
+            stack.callback(node.close)
+            node.start()
+        ending = supervisor.run()
+    if ending.detail:
+        print(ending.detail, file=sys.stderr, flush=True)
+    return ending
+
+
+def check_launch_type(launch_type: str) -> None:
+    """Raises ValueError unless programs can be launched in this way."""
+    if launch_type in LAUNCH_TYPES:
+        return
+    allowed = "use local_mp (nodes in processes) or local_mt (nodes in threads)."
+    if launch_type in ("test_mt", "test_mp"):
+        raise ValueError(
+            f"--lp_launch_type={launch_type} is for tests, which call lp.launch with a "
+            f"test_case: {allowed}"
+        )
+    raise ValueError(f"--lp_launch_type={launch_type} is not supported: {allowed}")
+
+
+def exit_process(exit_code: int) -> NoReturn:
+    """Ends this process now, with this code, whatever threads are left.
+
+    For scripts, after `local_mt`: threads left behind by nodes, and the destructors of
+    servers, can keep a process from ending or change its exit code.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exit_code)
+
+
+def _check(
+    program: lp.Program,
+    termination_notice_secs: float,
+    environment: Mapping[str, Mapping[str, str]],
+    launch_type: str,
+) -> None:
+    if not program.get_all_nodes():
+        raise ValueError(f"The program {program.name!r} has no nodes: add some.")
+    if termination_notice_secs < 0:
+        raise ValueError(
+            f"termination_notice_secs is {termination_notice_secs}: give 0 (nodes are "
+            "killed at once) or more."
+        )
+    if environment and launch_type != "local_mp":
+        raise ValueError(
+            f"environment is given with launch_type={launch_type}, where all nodes "
+            "share one process: leave it out, or use local_mp."
+        )
+    unknown = sorted(set(environment) - set(program.groups))
+    if unknown:
+        raise ValueError(
+            f"environment names unknown groups {unknown}: the program has "
+            f"{sorted(program.groups)}."
+        )
+    for name, node in graph.named_nodes(program):
+        if isinstance(node, lp.MultiThreadingColocation) or not isinstance(
+            node, lp.PyNode
+        ):
+            raise ValueError(
+                f"{name} is a {type(node).__name__}, which is not supported: give each "
+                "node its own place, or build what belongs together in one node."
+            )
+
+
+def _log_path(log_dir: pathlib.Path, name: str) -> pathlib.Path:
+    return log_dir / f"{name.replace('/', '-')}.log"
+
+
+class _FixedAddress(lp.AbstractAddressBuilder):
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def build(self) -> str:
+        return self._address
+
+
+def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> None:
+    """Gives each address a port, reserved until the stack closes."""
+    for name, node in graph.named_nodes(program):
+        for handle in node.input_handles:
+            handle.connect(node, graph.group_of(name))
+    addresses = [
+        address for node in program.get_all_nodes() for address in node.addresses
+    ]
+    reserved = stack.enter_context(ports.reserve(len(addresses)))
+    for address, port in zip(addresses, reserved, strict=True):
+        address.bind(_FixedAddress(f"localhost:{port}"))
+
+
+def _make_processes(
+    program: lp.Program,
+    log_dir: pathlib.Path,
+    wake: supervision.Wake,
+    environment: Mapping[str, Mapping[str, str]],
+) -> list[supervision.Node]:
+    nodes: list[supervision.Node] = []
+    for name, node in graph.named_nodes(program):
+        node.launch_context.initialize(
+            lp.LaunchType.LOCAL_MULTI_PROCESSING, None, launchpad_runtime.stop_program
+        )
+        extra = environment.get(graph.group_of(name), {})
+        path = _log_path(log_dir, name)
+        nodes.append(processes.NodeProcess(name, node.function, path, wake, extra))
+    return nodes
+
+
+def _make_threads(
+    program: lp.Program,
+    log_dir: pathlib.Path,
+    wake: supervision.Wake,
+    supervisor: supervision.Supervisor,
+    stack: contextlib.ExitStack,
+) -> list[supervision.Node]:
+    stack.enter_context(threads.cores_shared(len(program.get_all_nodes())))
+    switch = launchpad_runtime.StopSwitch()
+    stack.callback(launchpad_runtime.install(switch, supervisor.stop))
+    path = log_dir / "other-threads.log"
+    output = threads.Output(
+        stack.enter_context(path.open("a", buffering=1, encoding="utf-8"))
+    )
+    stack.enter_context(output.parted())
+    nodes: list[supervision.Node] = []
+    for name, node in graph.named_nodes(program):
+        thread = threads.NodeThread(
+            name, node.function, _log_path(log_dir, name), wake, switch, output
+        )
+        node.launch_context.initialize(
+            lp.LaunchType.LOCAL_MULTI_THREADING, None, thread.stop_program
+        )
+        nodes.append(thread)
+    return nodes
+
+
+@contextlib.contextmanager
+def _signals_sent_to(supervisor: supervision.Supervisor) -> Iterator[None]:
+    """Lets the supervisor have the signals that end programs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def take(number: int, frame: types.FrameType | None) -> None:
+        supervisor.receive_signal(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # Not under nohup.
+        numbers.append(signal.SIGHUP)
+    previous = {number: signal.signal(number, take) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            if handler is not None:  # None: installed by C code, cannot be put back.
+                signal.signal(number, handler)

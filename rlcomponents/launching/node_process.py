@@ -1,0 +1,128 @@
+"""What a node's process does: `python -m rlcomponents.launching.node_process`.
+
+Started by `processes.NodeProcess` only, which says in its docstring what the pipes are
+for. The node's function comes pickled on standard input; output goes to the log file.
+"""
+
+import contextlib
+import ctypes
+import faulthandler
+import io
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+from collections.abc import Sequence
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+_MAX_TRACEBACK_LINES = 40
+_MAX_LINE_CHARACTERS = 500
+
+
+class _Reports:
+    """Writes to the status pipe. Thread-safe."""
+
+    def __init__(self, file_descriptor: int) -> None:
+        self._pipe = open(file_descriptor, "w", encoding="utf-8")  # noqa: SIM115
+        self._lock = threading.Lock()
+
+    def send(self, event: str, **details: Any) -> None:
+        with self._lock, contextlib.suppress(BrokenPipeError):  # The launcher is gone.
+            self._pipe.write(json.dumps({"event": event, **details}) + "\n")
+            self._pipe.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one node to its end.
+
+    Args:
+        arguments: The node's name, the descriptors of the control pipe (reading end)
+            and of the status pipe (writing end), and the launcher's process id.
+
+    Returns:
+        The exit code of the process.
+    """
+    name = arguments[0]
+    control, status, launcher_pid = map(int, arguments[1:])
+    _die_with(launcher_pid)
+    os.set_inheritable(control, False)
+    os.set_inheritable(status, False)
+    assert isinstance(sys.stdout, io.TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=True)
+    faulthandler.enable()
+    print(f"{time.strftime('%F %T')} {name} starts as process {os.getpid()}")
+    reports = _Reports(status)
+    try:
+        _run(control, reports)
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            cause = f"ended with exit code {error.code}"
+            reports.send("failed", cause=cause, traceback=_last_lines(error))
+            raise
+    except BaseException as error:
+        traceback.print_exc()
+        message = str(error).partition("\n")[0]
+        cause = f"failed with exit code 1: {type(error).__name__}: {message}"
+        reports.send("failed", cause=cause, traceback=_last_lines(error))
+        return 1
+    reports.send("returned")
+    return 0
+
+
+def _run(control: int, reports: _Reports) -> None:
+    with open(sys.stdin.fileno(), "rb", closefd=False) as task:
+        sys.path[:] = pickle.load(task)
+        # Only now can the modules be found that the launcher finds.
+        from rlcomponents.launching import launchpad_runtime
+
+        switch = launchpad_runtime.StopSwitch()
+
+        def stop_program() -> None:
+            reports.send("stop")
+            # Waits for the launcher's answer, so that what the node does next, such as
+            # to take its server away from its peers, happens in a program that is
+            # stopping. Other threads may be serving the peers that must end first.
+            if threading.current_thread() is threading.main_thread():
+                switch.wait_for_stop()
+
+        def turn_switch() -> None:
+            os.read(control, 1)  # Nothing ever comes: it returns when the pipe closes.
+            switch.turn()
+
+        def on_terminate(number: int, frame: types.FrameType | None) -> None:
+            if switch.stop_event().is_set():
+                raise SystemExit
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        launchpad_runtime.install(switch, stop_program)
+        signal.signal(signal.SIGTERM, on_terminate)
+        threading.Thread(target=turn_switch, daemon=True).start()
+        function = pickle.load(task)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    function()
+
+
+def _die_with(launcher_pid: int) -> None:
+    """Lets the kernel kill this process when the launcher dies, however it dies."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != launcher_pid:  # It has died already; nobody reads a report.
+        os._exit(1)
+
+
+def _last_lines(error: BaseException) -> list[str]:
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    return [line[:_MAX_LINE_CHARACTERS] for line in lines[-_MAX_TRACEBACK_LINES:]]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

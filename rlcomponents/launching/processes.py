@@ -1,0 +1,212 @@
+"""Nodes as child processes of the launcher (`local_mp`).
+
+Two pipes join the launcher and a node. Over the status pipe the node says that its
+function has returned or failed, and that it wants the program to end. The control pipe
+carries nothing: when its writing end closes, because the launcher wants the node to
+stop or because the launcher is gone, the node's stop switch turns. Calls between nodes
+play no part, so a node that serves nobody, or hangs, is seen and ended all the same.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import cloudpickle
+
+import rlcomponents
+from rlcomponents.launching import endings, supervision
+
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+}
+"""One compute thread per node: nodes are how a program uses several cores."""
+
+_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "GRPC_VERBOSITY": "ERROR"}
+
+
+class NodeProcess(supervision.Node):
+    """A node in a process of its own, at the head of its own process group."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[], Any],
+        log_path: pathlib.Path,
+        wake: supervision.Wake,
+        environment: Mapping[str, str],
+    ) -> None:
+        """Serialises the function; starts nothing.
+
+        Args:
+            name: `group/index`.
+            function: The node's function.
+            log_path: Takes the output of the process, at its end.
+            wake: Set when something happens to the process.
+            environment: Variables that go before those of the launcher.
+
+        Raises:
+            ValueError: The function cannot be sent to another process.
+        """
+        super().__init__(name, log_path)
+        try:
+            self._function = cloudpickle.dumps(function)
+        except Exception as error:
+            raise ValueError(
+                f"{name} cannot be sent to a process of its own ({error}): give it "
+                "settings and factories, and let it build the rest."
+            ) from error
+        self._wake = wake
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._killed = False
+        self._interrupted = False
+
+    def start(self) -> None:
+        """See `Node`. The launcher's calling thread has to outlive the process."""
+        control_reader, self._control = os.pipe()
+        self._status, status_writer = os.pipe()
+        os.set_blocking(self._status, False)
+        self._unread = b""
+        with self.log_path.open("ab") as log, tempfile.TemporaryFile() as task:
+            pickle.dump(sys.path, task)
+            task.write(self._function)
+            task.seek(0)
+            try:
+                self._process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "rlcomponents.launching.node_process"),
+                        *(self.name, str(control_reader), str(status_writer)),
+                        str(os.getpid()),
+                    ],
+                    stdin=task,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=_make_environment(self._environment),
+                    pass_fds=(control_reader, status_writer),
+                    start_new_session=True,  # Ctrl-C reaches the launcher only.
+                )
+            finally:
+                os.close(control_reader)
+                os.close(status_writer)
+                if self._process is None:
+                    os.close(self._control)
+                    os.close(self._status)
+        self._wake.watch(self._status)
+        self._watching = True
+        self._stop_requested = False
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def poll(self) -> None:
+        """See `Node`."""
+        if self.ended or self._process is None:
+            return
+        pid = self._process.pid  # Asked first: what it has written is then all.
+        exited = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        self._read_status()
+        if exited is not None:
+            self._bury()
+
+    def request_stop(self) -> None:
+        """See `Node`."""
+        if not self._stop_requested:
+            self._stop_requested = True
+            os.close(self._control)
+
+    def interrupt(self) -> None:
+        """See `Node`."""
+        self._interrupted = True
+        os.kill(self._started.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """See `Node`. Takes along what the node has started in its group."""
+        self._killed = True
+        os.killpg(self._started.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """See `Node`."""
+        if self._process is not None and not self.ended:
+            self.kill()
+            self._bury()
+
+    @property
+    def _started(self) -> "subprocess.Popen[bytes]":
+        assert self._process is not None
+        return self._process
+
+    def _watch(self) -> None:
+        """Waits for the end of the process without burying it."""
+        with contextlib.suppress(ChildProcessError):  # Buried already.
+            os.waitid(os.P_PID, self._started.pid, os.WEXITED | os.WNOWAIT)
+        self._wake.set()
+
+    def _read_status(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._watching:
+                received = os.read(self._status, 65_536)
+                if not received:
+                    self._wake.unwatch(self._status)
+                    self._watching = False
+                self._unread += received
+        *lines, self._unread = self._unread.split(b"\n")
+        for line in lines:
+            self._take_report(json.loads(line))
+
+    def _take_report(self, report: dict[str, Any]) -> None:
+        if report["event"] == "stop":
+            self.called_stop = True
+        else:
+            self.finished_secs = time.monotonic()
+            if report["event"] == "failed":
+                self.failure = endings.Failure(report["cause"], report["traceback"])
+
+    def _bury(self) -> None:
+        # The group's number is taken as long as its head is not waited for.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._started.pid, signal.SIGKILL)
+        exit_code = self._started.wait()
+        self._watcher.join()
+        self.request_stop()
+        if self._watching:
+            self._wake.unwatch(self._status)
+        os.close(self._status)
+        self.ended = True
+        by_us = self._killed or (self._interrupted and exit_code == -signal.SIGTERM)
+        if exit_code != 0 and self.finished_secs is None and not by_us:
+            self.failure = _failure_of(exit_code)
+
+
+def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    environment = {**_QUIET, **os.environ, **ONE_THREAD, **extra}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Imports would triple in time.
+    root = pathlib.Path(rlcomponents.__file__).parents[1]
+    if root.name not in ("site-packages", "dist-packages"):
+        paths = [str(root), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    return environment
+
+
+def _failure_of(exit_code: int) -> endings.Failure:
+    """Describes the death of a process that left no report."""
+    if exit_code > 0:
+        return endings.Failure(f"ended with exit code {exit_code}")
+    names = {number.value: number.name for number in signal.Signals}
+    cause = f"was ended by signal {names.get(-exit_code, -exit_code)}"
+    if exit_code == -signal.SIGKILL:
+        cause += " (the kernel sends it where memory runs out)"
+    return endings.Failure(cause, by_signal=True)

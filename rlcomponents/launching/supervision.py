@@ -1,0 +1,310 @@
+"""Watches the nodes of a program until all have ended, and ends them when asked.
+
+Knows neither processes nor threads: a `Node` says what became of it, and can be asked
+to stop, then interrupted, then killed. Nothing here sleeps or asks again and again:
+whatever happens to a node, and every signal, sets the `Wake`.
+
+Differs: Launchpad tells all nodes at the same moment. Then servers vanish under calls
+in flight, which wait for their time limits, and a last checkpoint finds no parameters.
+Here a node is asked to stop when the nodes that call it have ended.
+"""
+
+import abc
+import contextlib
+import math
+import pathlib
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from rlcomponents.launching import endings
+
+_TICK_SECS = 1.0
+
+
+class Wake:
+    """What the supervisor waits on. `set` works from any thread or signal handler."""
+
+    def __init__(self) -> None:
+        """Opens a pair of sockets: a closed one refuses late writes, a pipe may not."""
+        self._receiver, self._sender = socket.socketpair()
+        self._receiver.setblocking(False)
+        self._sender.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._receiver, selectors.EVENT_READ)
+
+    def set(self) -> None:
+        """Ends the current or the next `wait`."""
+        with contextlib.suppress(OSError):  # Full: set already. Closed: too late.
+            self._sender.send(b"\0")
+
+    def watch(self, file_descriptor: int) -> None:
+        """Lets readable input of this descriptor end a `wait`, too."""
+        self._selector.register(file_descriptor, selectors.EVENT_READ)
+
+    def unwatch(self, file_descriptor: int) -> None:
+        """Undoes `watch`; call it before closing the descriptor."""
+        self._selector.unregister(file_descriptor)
+
+    def wait(self, timeout_secs: float) -> None:
+        """Returns when set, when something watched has input, or after the time."""
+        self._selector.select(max(0.0, timeout_secs))
+        with contextlib.suppress(BlockingIOError):
+            self._receiver.recv(4096)
+
+    def close(self) -> None:
+        """Frees the descriptors."""
+        self._selector.close()
+        self._receiver.close()
+        self._sender.close()
+
+
+class Node(abc.ABC):
+    """One running node, as the supervisor sees it.
+
+    Attributes:
+        name: `group/index`.
+        log_path: Its log file.
+        log_start_bytes: Where this run begins in the log file, which may be older.
+        called_stop: Whether it has called `lp.stop()`.
+        finished_secs: When its function was over, by `time.monotonic`; None before.
+        failure: How it died, where it did.
+        ended: Whether nothing is left of it.
+    """
+
+    KILLED = "was killed"
+
+    def __init__(self, name: str, log_path: pathlib.Path) -> None:
+        """Starts nothing yet."""
+        self.name = name
+        self.log_path = log_path
+        self.log_start_bytes = log_path.stat().st_size if log_path.exists() else 0
+        self.called_stop = False
+        self.finished_secs: float | None = None
+        self.failure: endings.Failure | None = None
+        self.ended = False
+
+    @abc.abstractmethod
+    def start(self) -> None:
+        """Starts the node."""
+
+    @abc.abstractmethod
+    def poll(self) -> None:
+        """Brings the attributes up to date, without waiting."""
+
+    @abc.abstractmethod
+    def request_stop(self) -> None:
+        """Turns the node's stop switch."""
+
+    @abc.abstractmethod
+    def interrupt(self) -> None:
+        """Raises SystemExit in the node's main thread, as soon as that runs Python."""
+
+    @abc.abstractmethod
+    def kill(self) -> None:
+        """Ends the node by force."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Leaves nothing behind, whatever state the node is in. Call it last."""
+
+
+class Supervisor:
+    """Runs the nodes of one program to the end."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        wake: Wake,
+        *,
+        calls: Mapping[str, Sequence[str]],
+        notice_secs: float,
+        on_tick: Callable[[], None] | None,
+    ) -> None:
+        """Stores its arguments.
+
+        Args:
+            nodes: Started by the time of `run`.
+            wake: Set by the nodes.
+            calls: Names of the nodes that each node calls.
+            notice_secs: From the end of the program to the end of its nodes by force.
+                At half of it at the latest, all nodes are asked to stop; when half of
+                what is then left to a node has passed, it is interrupted.
+            on_tick: Called about once a second.
+        """
+        self._nodes = nodes
+        self._wake = wake
+        self._calls = calls
+        self._notice_secs = notice_secs
+        self._on_tick = on_tick
+        self._signals: list[int] = []
+        self._num_obeyed = 0
+        self._stop_called = False
+        self._ending: endings.Ending | None = None
+        self._ending_since_secs = 0.0
+        self._asked_secs: dict[str, float] = {}
+        self._notes: list[str] = []
+        self._judged: set[str] = set()
+        self._interrupted: set[str] = set()
+        self._killed: set[str] = set()
+        self._next_tick_secs = 0.0
+        self._tick_error: Exception | None = None
+
+    def receive_signal(self, number: int) -> None:
+        """Takes note of a signal; to be called by a signal handler."""
+        self._signals.append(number)
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Ends the program, for a thread that belongs to no node."""
+        self._stop_called = True
+        self._wake.set()
+
+    def run(self) -> endings.Ending:
+        """Returns when all nodes have ended.
+
+        Raises:
+            Exception: What `on_tick` raised; the nodes have been stopped first.
+        """
+        self._next_tick_secs = time.monotonic() + _TICK_SECS
+        while not all(node.ended for node in self._nodes):
+            self._wake.wait(self._next_secs() - time.monotonic())
+            for node in self._nodes:
+                node.poll()
+            self._judge()
+            self._obey_signals()
+            self._hurry()
+            if time.monotonic() >= self._next_tick_secs:
+                self._next_tick_secs = time.monotonic() + _TICK_SECS
+                self._tick()
+        if self._tick_error is not None:
+            raise self._tick_error
+        ending = self._ending or endings.Ending(endings.FINISHED, "finished")
+        lines = [*self._notes, ending.detail]
+        return ending._replace(detail="\n".join(line for line in lines if line))
+
+    def _judge(self) -> None:
+        """Ends the program if a node has stopped it or died."""
+        for node in self._nodes:
+            if node.called_stop:
+                self._end(endings.Ending(endings.FINISHED, "stopped", node.name))
+        if self._stop_called:
+            self._end(endings.Ending(endings.FINISHED, "stopped"))
+        failures = [
+            (node, node.failure) for node in self._nodes if node.failure is not None
+        ]
+        # A node that was killed makes its peers fail, not the other way round.
+        for node, failure in sorted(failures, key=lambda pair: not pair[1].by_signal):
+            if node.name in self._judged:
+                continue
+            self._judged.add(node.name)
+            if self._ending is None:
+                text = endings.describe_failure(
+                    node.name, failure, node.log_path, node.log_start_bytes
+                )
+                self._end(
+                    endings.Ending(endings.NODE_DIED, "node died", node.name, text)
+                )
+            else:
+                self._notes.append(
+                    f"While the program was ending, {node.name} {failure.cause}; see "
+                    f"{node.log_path}"
+                )
+
+    def _obey_signals(self) -> None:
+        for number in self._signals[self._num_obeyed :]:
+            self._num_obeyed += 1
+            if number == signal.SIGINT:
+                self._end(endings.Ending(endings.INTERRUPTED, "interrupted"))
+            else:
+                reason = f"terminated by {signal.Signals(number).name}"
+                self._end(endings.Ending(endings.TERMINATED, reason))
+        if self._signals.count(signal.SIGINT) > 1:
+            self._notice_secs = 0.0
+
+    def _end(self, ending: endings.Ending) -> None:
+        """Lets the program end; the first reason stays."""
+        if self._ending is None:
+            self._ending = ending
+            self._ending_since_secs = time.monotonic()
+
+    def _hurry(self) -> None:
+        """Asks, interrupts and kills nodes, each when it is time."""
+        self._ask_to_stop()
+        for node in self._nodes:
+            if node.ended or node.name in self._killed:
+                continue
+            interrupt_secs, kill_secs = self._limits_secs(node)
+            now_secs = time.monotonic()
+            if now_secs >= kill_secs:
+                self._kill(node)
+            elif now_secs >= interrupt_secs and node.name not in self._interrupted:
+                self._interrupted.add(node.name)
+                node.interrupt()
+
+    def _ask_to_stop(self) -> None:
+        if self._ending is None:
+            return
+        alive = [node for node in self._nodes if not node.ended]
+        called = {
+            peer
+            for node in alive
+            for peer in self._calls[node.name]
+            if peer != node.name
+        }
+        ready = [node for node in alive if node.name not in called]
+        # None of them where the rest call each other in a circle.
+        if not ready or time.monotonic() >= self._ask_all_secs():
+            ready = alive
+        for node in ready:
+            if node.name not in self._asked_secs:
+                self._asked_secs[node.name] = time.monotonic()
+                node.request_stop()
+
+    def _kill(self, node: Node) -> None:
+        self._killed.add(node.name)
+        if node.finished_secs is None:  # Else only its interpreter hangs.
+            passed_secs = time.monotonic() - self._ending_since_secs
+            self._notes.append(
+                f"{node.name} had not stopped after {passed_secs:.1f} s and "
+                f"{node.KILLED}; see {node.log_path}"
+            )
+        node.kill()
+
+    def _ask_all_secs(self) -> float:
+        return self._ending_since_secs + 0.5 * self._notice_secs
+
+    def _limits_secs(self, node: Node) -> tuple[float, float]:
+        """When to interrupt and when to kill a node; infinite while it may run."""
+        if self._ending is not None:
+            kill_secs = self._ending_since_secs + self._notice_secs
+            asked_secs = self._asked_secs.get(node.name, kill_secs)
+            return (asked_secs + kill_secs) / 2, kill_secs
+        if node.finished_secs is not None:
+            kill_secs = node.finished_secs + self._notice_secs
+            return kill_secs, kill_secs
+        return math.inf, math.inf
+
+    def _next_secs(self) -> float:
+        """When there is next something to do if nothing happens."""
+        limits = [self._next_tick_secs]
+        for node in self._nodes:
+            if not node.ended and node.name not in self._killed:
+                interrupt_secs, kill_secs = self._limits_secs(node)
+                interrupted = node.name in self._interrupted
+                limits.append(kill_secs if interrupted else interrupt_secs)
+                if self._ending is not None and node.name not in self._asked_secs:
+                    limits.append(self._ask_all_secs())
+        return min(limits)
+
+    def _tick(self) -> None:
+        if self._on_tick is None:
+            return
+        try:
+            self._on_tick()
+        except Exception as error:  # Raised again once the nodes have stopped.
+            self._on_tick = None
+            self._tick_error = error
+            self._end(endings.Ending(endings.NODE_DIED, "live view failed"))

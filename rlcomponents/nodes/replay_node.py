@@ -1,0 +1,54 @@
+"""A replay server as a node of a program.
+
+`lp.ReverbNode` imports Reverb, and with it TensorFlow, where a program is built. This
+one does so where it runs, so that the launcher stays light. Its handle becomes the
+server's address, for whatever client the node at the other end likes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import launchpad as lp
+from launchpad.nodes import base
+
+
+class ReplayHandle(base.Handle[str]):
+    """Stands for a replay server while the program is built."""
+
+    def __init__(self, address: lp.Address) -> None:
+        """Keeps the address, which is not bound yet."""
+        self._address = address
+
+    def dereference(self) -> str:
+        """Returns the server's address, "host:port"."""
+        return self._address.resolve()
+
+
+class ReplayNode(lp.PyNode):
+    """Serves Reverb tables until the program stops."""
+
+    def __init__(self, make_tables: Callable[[], list[Any]]) -> None:
+        """Builds nothing yet.
+
+        Args:
+            make_tables: Returns the tables (`reverb.Table`); called inside the node.
+        """
+        super().__init__(self.run)
+        self.make_tables = make_tables
+        self._address = lp.Address("replay")
+        self.allocate_address(self._address)
+
+    def create_handle(self) -> ReplayHandle:
+        """See `launchpad.nodes.base.Node`."""
+        return self._track_handle(ReplayHandle(self._address))
+
+    def run(self) -> None:
+        """Starts the server, and stops it when the program stops."""
+        from rlcomponents.replay import servers  # Imports TensorFlow.
+
+        port = lp.get_port_from_address(self._address.resolve())
+        server = servers.make_server(self.make_tables(), port)
+        try:
+            lp.stop_event().wait()
+        finally:
+            server.stop()
