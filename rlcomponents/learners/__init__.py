@@ -1,0 +1,5 @@
+"""Learners: what turns batches into gradients.
+
+dqn            the DQN gradient, for any store
+actor_learner  one loop that acts and learns in turn
+"""

@@ -1,0 +1,165 @@
+"""The DQN learner: pulls parameters, computes one gradient, pushes it.
+
+It never changes its own parameters; only the store does (Nair et al. 2015).
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import sonnet as snt
+import tensorflow as tf
+from acme import core as acme_core
+
+from rlcomponents import core
+from rlcomponents.losses import outliers, value_learning
+from rlcomponents.parameters import tf_variables
+from rlcomponents.replay import transitions
+
+
+class LearnerStep(NamedTuple):
+    """What came of one batch.
+
+    Attributes:
+        loss: Mean loss of the batch.
+        push: The store's verdicts; None where the learner itself discarded the
+            gradient, as an outlier.
+    """
+
+    loss: float
+    push: core.PushResult | None
+
+
+class DQNLearner(acme_core.Learner):
+    """Computes DQN gradients from replay. Not thread-safe.
+
+    Reference:
+        Nair et al. 2015, Algorithm 1; https://arxiv.org/abs/1507.04296.
+    """
+
+    def __init__(
+        self,
+        network: snt.Module,
+        target_network: snt.Module,
+        store: core.ParameterStore,
+        batches: transitions.BatchSource,
+        *,
+        target_period_updates: int,
+        double_q: bool = False,
+        max_abs_td_error: float | None = 1.0,
+        outlier_rule: outliers.OutlierRule | None = None,
+        batch_timeout_secs: float = 1.0,
+    ) -> None:
+        """Offers the network's values as initial parameters, and pulls once.
+
+        Args:
+            network: Maps `[B, ...]` observations to `[B, A]` action values. May be
+                shared with an actor in the same thread.
+            target_network: A copy that shares no variable with it.
+            store: Where parameters come from and gradients go.
+            batches: Where transitions come from.
+            target_period_updates: The store's period of target copies.
+            double_q: Whether the online network picks the bootstrap action.
+            max_abs_td_error: Size at which the error is clipped. None: not.
+            outlier_rule: Says which gradients to discard for their loss. None: none.
+            batch_timeout_secs: Longest wait of one `step`.
+        """
+        self._network = network
+        self._target_network = target_network
+        self._variables = tf_variables.FlatVariables(network.trainable_variables)
+        self._target_variables = tf_variables.FlatVariables(
+            target_network.trainable_variables
+        )
+        self._store = store
+        self._batches = batches
+        self._target_period_updates = target_period_updates
+        self._double_q = double_q
+        self._max_abs_td_error = max_abs_td_error
+        self._outlier_rule = outlier_rule
+        self._batch_timeout_secs = batch_timeout_secs
+        self._target_clock: tuple[tuple[int, int], ...] | None = None
+        self._gradient = tf.function(self._loss_and_gradient)
+        store.initialise(self._variables.vector())
+        self.pull()
+
+    def pull(self) -> core.Snapshot:
+        """Takes the parameters from the store, and the target copy where it is new.
+
+        The snapshot stays readable as `snapshot`, until the next pull.
+        """
+        self.snapshot = self._store.pull()
+        self._variables.assign(self.snapshot.vector)
+        # A shard copies its target when its own updates cross a multiple of the
+        # period, so the versions alone tell that a copy is new.
+        clock = tuple(
+            (version.epoch, version.updates // self._target_period_updates)
+            for version in self.snapshot.versions
+        )
+        if clock != self._target_clock:
+            target = self._store.pull(target=True)
+            self._target_variables.assign(target.vector)
+            self._target_clock = clock
+        return self.snapshot
+
+    def step(self, agent_steps: int = 0) -> LearnerStep | None:
+        """Pulls, samples, computes one gradient and pushes it.
+
+        Args:
+            agent_steps: Agent steps to count at the store along with the gradient.
+
+        Returns:
+            None where replay gave no batch in time; then nothing was pushed, and
+            the agent steps are still the caller's to count.
+        """
+        batch = self._batches.next_batch(self._batch_timeout_secs)
+        if batch is None:
+            return None
+        snapshot = self.pull()
+        loss_tensor, gradient = self._gradient(batch)
+        loss = float(loss_tensor)
+        if self._outlier_rule is not None and not self._outlier_rule.accept(loss):
+            if agent_steps:
+                self._store.add_steps(agent_steps)
+            return LearnerStep(loss, None)
+        push = self._store.push(gradient.numpy(), snapshot.versions, agent_steps)
+        return LearnerStep(loss, push)
+
+    def run(self, num_steps: int | None = None) -> None:
+        """Steps `num_steps` times, or for ever."""
+        for _ in itertools.repeat(None) if num_steps is None else range(num_steps):
+            self.step()
+
+    def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
+        """Returns the store's variables: a learner holds none of its own."""
+        return self._store.get_variables(names)
+
+    def _loss_and_gradient(
+        self, batch: transitions.Transition
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self._network.trainable_variables)
+            q_tm1 = self._network(batch.observation)  # [B, A]
+            q_t = self._target_network(batch.next_observation)  # [B, A]
+            if self._double_q:
+                terms = value_learning.double_q_learning(
+                    q_tm1,
+                    batch.action,
+                    batch.reward,
+                    batch.discount,
+                    q_t_target=q_t,
+                    q_t_selector=self._network(batch.next_observation),
+                    max_abs_td_error=self._max_abs_td_error,
+                )
+            else:
+                terms = value_learning.q_learning(
+                    q_tm1,
+                    batch.action,
+                    batch.reward,
+                    batch.discount,
+                    q_t,
+                    max_abs_td_error=self._max_abs_td_error,
+                )
+            loss = tf.reduce_mean(terms.loss)
+        gradients = tape.gradient(loss, self._network.trainable_variables)
+        return loss, self._variables.flatten(gradients)

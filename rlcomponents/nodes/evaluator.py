@@ -1,0 +1,104 @@
+"""Plays episodes with the newest parameters, now and then and at the end."""
+
+import time
+from collections.abc import Callable
+
+import dm_env
+from acme import core as acme_core
+
+from rlcomponents import core
+from rlcomponents.evaluation import episodes
+
+
+class Evaluator(acme_core.Worker):
+    """Evaluates every so many agent steps, and once more when the budget is spent."""
+
+    def __init__(
+        self,
+        pull: Callable[[], core.Snapshot],
+        environment: dm_env.Environment,
+        actor: acme_core.Actor,
+        reporter: core.Reporter,
+        *,
+        period_steps: int,
+        num_episodes: int,
+        final_num_episodes: int,
+        max_steps: int,
+        max_episode_steps: int,
+        wait_for_stop: Callable[[float], bool],
+        poll_secs: float = 0.5,
+    ) -> None:
+        """Stores its parts.
+
+        Args:
+            pull: Refreshes the actor's parameters and says how far training is.
+            environment: Played for whole games, apart from training.
+            actor: Acts as evaluation asks for, and keeps no experience.
+            reporter: Takes rows of `runs.metrics.EVALUATION_COLUMNS`.
+            period_steps: Agent steps of training from one evaluation to the next.
+            num_episodes: Episodes of each.
+            final_num_episodes: Episodes of the last one.
+            max_steps: Agent steps after which the last one is due.
+            max_episode_steps: Agent steps after which an episode is cut.
+            wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+            poll_secs: Seconds between looks at the step count.
+        """
+        self._pull = pull
+        self._environment = environment
+        self._actor = actor
+        self._reporter = reporter
+        self._period_steps = period_steps
+        self._num_episodes = num_episodes
+        self._final_num_episodes = final_num_episodes
+        self._max_steps = max_steps
+        self._max_episode_steps = max_episode_steps
+        self._wait_for_stop = wait_for_stop
+        self._poll_secs = poll_secs
+        self._next_steps = period_steps
+        self._started_secs = time.time()
+        self.finished = False
+        """Whether the last evaluation has been reported."""
+
+    def step(self) -> bool:
+        """Evaluates where it is due.
+
+        Returns:
+            Whether it did.
+        """
+        if self.finished:
+            return False
+        snapshot = self._pull()
+        final = snapshot.steps >= self._max_steps
+        if not final and snapshot.steps < self._next_steps:
+            return False
+        results = episodes.play_episodes(
+            self._environment,
+            self._actor,
+            self._final_num_episodes if final else self._num_episodes,
+            max_episode_steps=self._max_episode_steps,
+            should_stop=lambda: self._wait_for_stop(0),
+        )
+        if not results.returns:
+            return False  # A stop was asked for before the first episode ended.
+        self._next_steps = snapshot.steps + self._period_steps
+        now = time.time()
+        self._reporter.write(
+            {
+                "time_secs": now,
+                "wall_secs": now - self._started_secs,
+                "agent_steps": snapshot.steps,
+                "updates": snapshot.updates,
+                "episodes": len(results.returns),
+                "mean_return": results.mean,
+                "standard_error": results.standard_error,
+                "final": int(final),
+            }
+        )
+        self.finished = final
+        return True
+
+    def run(self) -> None:
+        """Evaluates until the last evaluation is done, or a stop is asked for."""
+        while not self.finished and not self._wait_for_stop(0):
+            if not self.step():
+                self._wait_for_stop(self._poll_secs)

@@ -1,0 +1,49 @@
+"""The loop of a worker: step until the budget is spent or a stop is asked for."""
+
+from collections.abc import Callable
+
+from acme import core as acme_core
+
+
+class SteppedWorker(acme_core.Worker):
+    """Steps a component over and over.
+
+    When all actors together have taken their steps, it waits for the stop, so that
+    the parameters stand still while the last evaluation is played.
+    """
+
+    def __init__(
+        self,
+        step: Callable[[], int],
+        *,
+        max_steps: int,
+        wait_for_stop: Callable[[float], bool],
+        close: Callable[[], None],
+        idle_secs: float = 1.0,
+    ) -> None:
+        """Stores its parts.
+
+        Args:
+            step: Does one step of the work and reports it; returns the agent steps
+                of all actors together, as far as it knows.
+            max_steps: Agent steps after which there is no work left.
+            wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+            close: Called once at the end, whatever it is.
+            idle_secs: Longest wait at a time once there is no work left.
+        """
+        self.step = step
+        self._max_steps = max_steps
+        self._wait_for_stop = wait_for_stop
+        self._close = close
+        self._idle_secs = idle_secs
+
+    def run(self) -> None:
+        """Steps until the end."""
+        try:
+            while not self._wait_for_stop(0):
+                if self.step() >= self._max_steps:
+                    break
+            while not self._wait_for_stop(self._idle_secs):
+                pass
+        finally:
+            self._close()
