@@ -180,6 +180,7 @@ def make_bundle(
         epsilon=epsilon,
         replay_items=lambda: replay.num_items,
         min_replay_items=limits.min_items,
+        max_steps=config.max_steps,
     )
 
     def close() -> None:

@@ -19,7 +19,7 @@ from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting, worker
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import sharded_client, tf_variables
-from rlcomponents.replay import batches, servers, tables
+from rlcomponents.replay import batches, tables
 from rlcomponents.runs import metrics, worker_report
 
 
@@ -108,6 +108,7 @@ def make_actor(
         sync,
         worker_report.WorkerReport(writer),
         epsilon=epsilon,
+        max_steps=config.max_steps,
     )
     return worker.SteppedWorker(
         turn.step,
@@ -148,15 +149,13 @@ def make_learner(
         parts.open_folder(run_dir).metrics / f"learner-{index}.csv",
         metrics.WORKER_COLUMNS,
     )
-
-    def replay_items() -> int:
-        return sum(servers.info(address).num_items for address in replay_addresses)
-
     turn = reporting.ReportingLearner(
         learner,
         worker_report.WorkerReport(writer),
-        replay_items=replay_items if index == 0 else None,
+        # Asks no server: a dead one must not take the learner with it.
+        replay_items=(lambda: source.num_items) if index == 0 else None,
         min_replay_items=config.replay_limits().min_items,
+        max_steps=config.max_steps,
     )
 
     def close() -> None:

@@ -20,7 +20,7 @@ class EpsilonGreedyActor(acme_core.Actor):
         rng: np.random.Generator,
         *,
         adder: adders.Adder | None = None,
-        update: Callable[[], None] | None = None,
+        update: Callable[[bool], None] | None = None,
     ) -> None:
         """Stores its parts.
 
@@ -29,7 +29,8 @@ class EpsilonGreedyActor(acme_core.Actor):
             epsilon: Returns the chance of a random action now, in [0, 1].
             rng: Source of the random actions.
             adder: Takes the experience; none while evaluating.
-            update: Called after every step, to keep the parameters fresh.
+            update: Keeps the parameters fresh: called after every step, with whether to
+                wait for the newest. `update` of Acme's `VariableClient` is one.
         """
         self._q_values = q_values
         self._epsilon = epsilon
@@ -54,10 +55,6 @@ class EpsilonGreedyActor(acme_core.Actor):
             self._adder.add(action, next_timestep)
 
     def update(self, wait: bool = False) -> None:
-        """Refreshes the parameters, where an `update` was given.
-
-        Args:
-            wait: Part of Acme's interface; the refresh is always waited for.
-        """
+        """Refreshes the parameters, where an `update` was given."""
         if self._update is not None:
-            self._update()
+            self._update(wait)

@@ -8,6 +8,9 @@ class StoreSync:
     """Pulls parameters every so many agent steps, and counts those steps at the store.
 
     For actors and evaluators, which push no gradients. Not thread-safe.
+
+    Attributes:
+        snapshot: What the last pull returned.
     """
 
     def __init__(
@@ -27,20 +30,20 @@ class StoreSync:
         self._store = store
         self._variables = variables
         self._period_steps = period_steps
-        self._steps_since_pull = 0
+        self._uncounted_steps = 0
         store.initialise(variables.vector())
         self.pull()
 
     def step(self) -> None:
         """Notes one agent step; counts and pulls when the period is over."""
-        self._steps_since_pull += 1
-        if self._steps_since_pull >= self._period_steps:
-            self._store.add_steps(self._steps_since_pull)
+        self._uncounted_steps += 1
+        if self._uncounted_steps >= self._period_steps:
+            self._store.add_steps(self._uncounted_steps)
+            self._uncounted_steps = 0
             self.pull()
 
     def pull(self) -> core.Snapshot:
-        """Pulls now. The steps noted so far are forgotten unless `step` sent them."""
-        self._steps_since_pull = 0
+        """Pulls now, and leaves the steps noted so far to be counted in their turn."""
         self.snapshot = self._store.pull()
         self._variables.assign(self.snapshot.vector)
         return self.snapshot

@@ -6,8 +6,7 @@ threads would fight over the interpreter, and blur how many steps go to an updat
 
 from typing import NamedTuple
 
-from rlcomponents import core
-from rlcomponents import environment_loop as loops
+from rlcomponents import core, environment_loop
 from rlcomponents.learners import dqn
 
 
@@ -16,21 +15,25 @@ class ActorLearnerStep(NamedTuple):
 
     Attributes:
         episode: The game that ended with it, if one did.
-        learner_was_due: Whether it was the learner's turn.
-        learner: What the learner did; None also where replay gave no batch.
+        learner: What the learner did, where it was due and replay gave a batch.
     """
 
-    episode: loops.EpisodeEnd | None
-    learner_was_due: bool
+    episode: environment_loop.EpisodeEnd | None
     learner: dqn.LearnerStep | None
 
 
 class ActorLearner:
-    """Takes `steps_per_update` agent steps, then one learner step. Not thread-safe."""
+    """Takes `steps_per_update` agent steps, then one learner step. Not thread-safe.
+
+    Every agent step is counted at the store once: with a push, or in between.
+
+    Attributes:
+        global_steps: Agent steps of all actors together, when last heard of.
+    """
 
     def __init__(
         self,
-        loop: loops.EnvironmentLoop,
+        loop: environment_loop.EnvironmentLoop,
         learner: dqn.DQNLearner,
         store: core.ParameterStore,
         *,
@@ -48,7 +51,12 @@ class ActorLearner:
             steps_per_update: Agent steps from one learner step to the next.
             count_period_steps: Agent steps after which they are counted at the store
                 where no push has carried them.
+
+        Raises:
+            ValueError: `steps_per_update` is below 1.
         """
+        if steps_per_update < 1:
+            raise ValueError(f"steps_per_update is {steps_per_update}: give 1 or more.")
         self._loop = loop
         self._learner = learner
         self._store = store
@@ -58,7 +66,6 @@ class ActorLearner:
         self._steps = 0
         self._uncounted_steps = 0
         self.global_steps = learner.snapshot.steps
-        """Agent steps of all actors together, as of the last pull or count."""
 
     def step(self) -> ActorLearnerStep:
         """Takes one agent step, and a learner step where one is due."""
@@ -73,12 +80,12 @@ class ActorLearner:
         if is_due:
             learner_step = self._learner.step(self._uncounted_steps)
         if learner_step is not None:
+            self.global_steps = self._learner.snapshot.steps + self._uncounted_steps
             self._uncounted_steps = 0
-            self.global_steps = self._learner.snapshot.steps
         elif self._uncounted_steps >= self._count_period_steps:
             self.global_steps = self._store.add_steps(self._uncounted_steps)
             self._uncounted_steps = 0
         if episode is not None:
             # Algorithm 1 takes fresh parameters at the start of every episode.
             self._learner.pull()
-        return ActorLearnerStep(episode, is_due, learner_step)
+        return ActorLearnerStep(episode, learner_step)

@@ -3,7 +3,6 @@
 It never changes its own parameters; only the store does (Nair et al. 2015).
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,6 +32,9 @@ class LearnerStep(NamedTuple):
 
 class DQNLearner(acme_core.Learner):
     """Computes DQN gradients from replay. Not thread-safe.
+
+    Attributes:
+        snapshot: What the last pull returned: the parameters that `network` has.
 
     Reference:
         Nair et al. 2015, Algorithm 1; https://arxiv.org/abs/1507.04296.
@@ -64,7 +66,22 @@ class DQNLearner(acme_core.Learner):
             max_abs_td_error: Size at which the error is clipped. None: not.
             outlier_rule: Says which gradients to discard for their loss. None: none.
             batch_timeout_secs: Longest wait of one `step`.
+
+        Raises:
+            ValueError: The networks share a variable, or the period is below 1.
         """
+        if target_period_updates < 1:
+            raise ValueError(
+                f"target_period_updates is {target_period_updates}: give the store's "
+                "period, 1 or more."
+            )
+        online = {id(variable) for variable in network.variables}
+        shared = [v.name for v in target_network.variables if id(v) in online]
+        if shared:
+            raise ValueError(
+                f"Network and target network share {', '.join(shared)}: build the "
+                "target network anew, from modules of its own."
+            )
         self._network = network
         self._target_network = target_network
         self._variables = tf_variables.FlatVariables(network.trainable_variables)
@@ -84,10 +101,7 @@ class DQNLearner(acme_core.Learner):
         self.pull()
 
     def pull(self) -> core.Snapshot:
-        """Takes the parameters from the store, and the target copy where it is new.
-
-        The snapshot stays readable as `snapshot`, until the next pull.
-        """
+        """Takes the parameters from the store, and the target copy where it is new."""
         self.snapshot = self._store.pull()
         self._variables.assign(self.snapshot.vector)
         # A shard copies its target when its own updates cross a multiple of the
@@ -103,7 +117,7 @@ class DQNLearner(acme_core.Learner):
         return self.snapshot
 
     def step(self, agent_steps: int = 0) -> LearnerStep | None:
-        """Pulls, samples, computes one gradient and pushes it.
+        """Samples, pulls, computes one gradient and pushes it.
 
         Args:
             agent_steps: Agent steps to count at the store along with the gradient.
@@ -124,11 +138,6 @@ class DQNLearner(acme_core.Learner):
             return LearnerStep(loss, None)
         push = self._store.push(gradient.numpy(), snapshot.versions, agent_steps)
         return LearnerStep(loss, push)
-
-    def run(self, num_steps: int | None = None) -> None:
-        """Steps `num_steps` times, or for ever."""
-        for _ in itertools.repeat(None) if num_steps is None else range(num_steps):
-            self.step()
 
     def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
         """Returns the store's variables: a learner holds none of its own."""

@@ -6,8 +6,8 @@ folder, so no worker ever waits for it. It imports no TensorFlow.
 
 import collections
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from acme import core as acme_core
@@ -45,7 +45,7 @@ class Coordinator(acme_core.Worker):
         stop_program: Callable[[], None],
         wait_for_stop: Callable[[float], bool],
         period_secs: float = 1.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Opens the program's own metrics in the run folder.
 
@@ -62,7 +62,7 @@ class Coordinator(acme_core.Worker):
             stop_program: Ends the program.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             period_secs: Seconds between rounds.
-            clock: Returns the time in seconds since 1970.
+            clock: Returns seconds since any moment.
         """
         self._statistics = statistics
         self._shards = shards
@@ -84,11 +84,13 @@ class Coordinator(acme_core.Worker):
             folder.program_csv, metrics.PROGRAM_COLUMNS
         )
         self._events = events.EventsWriter(folder.tensorboard)
-        self._workers: dict[str, dict[str, Any]] = {}
+        self._workers: dict[str, metrics.Row] = {}
+        # Mean return and number of the games in one row of a worker.
         self._returns: collections.deque[tuple[float, int]] = collections.deque()
-        self._evaluation: dict[str, Any] = {}
-        self._history: collections.deque[tuple[float, int, int]] = collections.deque()
+        self._evaluation: metrics.Row = {}
+        self._progress = _Progress()
         self._next_checkpoint_secs = clock() + checkpoint_period_secs
+        self._saved: core.StoreStatistics | None = None
 
     def step(self) -> bool:
         """Does one round: reads, logs, and saves where it is due.
@@ -96,22 +98,15 @@ class Coordinator(acme_core.Worker):
         Returns:
             Whether the program is at its end.
         """
-        statistics = self._statistics()
-        self._read_workers(statistics.steps)
-        for evaluation in self._evaluation_rows.read_new():
-            self._evaluation = evaluation
-            self._log("evaluation", evaluation, evaluation["agent_steps"])
-        row = self._program_row(statistics)
+        statistics, row = self._look()
         self._writer.write(row)
         self._log("program", row, statistics.steps)
         # Workers stand still once the steps are taken; the last evaluation comes then.
-        at_end = (
-            statistics.steps >= self._max_steps and self._evaluation.get("final") == 1
-        )
-        is_due = row["time_secs"] >= self._next_checkpoint_secs
+        at_end = self._is_spent(statistics) and self._evaluation.get("final") == 1
+        is_due = self._clock() >= self._next_checkpoint_secs
         if at_end or (is_due and statistics.updates):
             self._save(statistics)
-            self._next_checkpoint_secs = row["time_secs"] + self._checkpoint_period_secs
+            self._next_checkpoint_secs = self._clock() + self._checkpoint_period_secs
         self._write_summary("max_steps" if at_end else "running", row)
         return at_end
 
@@ -128,25 +123,39 @@ class Coordinator(acme_core.Worker):
 
     def stop(self) -> None:
         """Saves and sums up once more, where the end comes from elsewhere."""
-        statistics = self._statistics()
-        self._read_workers(statistics.steps)
+        statistics, row = self._look()
         if statistics.updates:
             self._save(statistics)
-        self._write_summary("stopped", self._program_row(statistics))
+        self._write_summary("stopped", row)
 
     def close(self) -> None:
         """Closes the files."""
         self._writer.close()
         self._events.close()
 
+    def _look(self) -> tuple[core.StoreStatistics, dict[str, Any]]:
+        """Reads whatever is new; returns the counts and the program's row."""
+        statistics = self._statistics()
+        self._progress.note(self._clock(), statistics)
+        self._read_workers(statistics.steps)
+        for evaluation in self._evaluation_rows.read_new():
+            self._evaluation = evaluation
+            self._log("evaluation", evaluation, _number(evaluation, "agent_steps"))
+        return statistics, self._program_row(statistics)
+
+    def _is_spent(self, statistics: core.StoreStatistics) -> bool:
+        return statistics.steps >= self._max_steps
+
     def _read_workers(self, steps: int) -> None:
         for name, row in self._worker_rows.read_new():
-            if name == "program":
+            if name == self._folder.program_csv.stem:
                 continue
-            before = self._workers.get(name, {}).get("episodes") or 0
-            ended = int((row["episodes"] or 0) - before)
-            if ended > 0 and row["episode_return"] is not None:
-                self._returns.append((row["episode_return"], ended))
+            ended = int(
+                _number(row, "episodes")
+                - _number(self._workers.get(name, {}), "episodes")
+            )
+            if ended > 0:
+                self._returns.append((_number(row, "episode_return"), ended))
             self._workers[name] = row
             # On the program's axis, so that workers can be laid over each other.
             self._log(name, row, steps)
@@ -154,36 +163,22 @@ class Coordinator(acme_core.Worker):
         while self._returns and surplus >= self._returns[0][1]:
             surplus -= self._returns.popleft()[1]
 
-    def _log(self, node: str, row: dict[str, Any], steps: float) -> None:
+    def _log(self, node: str, row: Mapping[str, Any], steps: float) -> None:
         scalars = {name: value for name, value in row.items() if name not in _CLOCKS}
         self._events.write(node, scalars, int(steps))
 
     def _program_row(self, statistics: core.StoreStatistics) -> dict[str, Any]:
-        now = self._clock()
-        if statistics.steps or self._history:
-            self._history.append((now, statistics.steps, statistics.updates))
-        recent = [
-            entry for entry in self._history if entry[0] >= now - _RATE_WINDOW_SECS
-        ]
-        steps_per_sec, updates_per_sec = _rates(recent)
-        counted = sum(count for _, count in self._returns)
-        waiting = [
-            f"{name}: {row['waiting']}"
-            for name, row in sorted(self._workers.items())
-            if row["waiting"]
-        ]
+        steps_per_sec, updates_per_sec = self._progress.recent_rates()
+        num_returns = sum(number for _, number in self._returns)
+        return_sum = sum(mean * number for mean, number in self._returns)
         return {
-            "time_secs": now,
-            "wall_secs": now - self._history[0][0] if self._history else 0.0,
+            "time_secs": time.time(),
+            "wall_secs": self._progress.wall_secs,
             "agent_steps": statistics.steps,
             "environment_frames": statistics.steps * self._frames_per_step,
             "updates": statistics.updates,
             "episodes": self._total("episodes"),
-            "train_return": (
-                sum(value * count for value, count in self._returns) / counted
-                if counted
-                else None
-            ),
+            "train_return": return_sum / num_returns if num_returns else None,
             "evaluation_return": self._evaluation.get("mean_return"),
             "mean_staleness_updates": statistics.mean_staleness_updates,
             "discarded_stale": statistics.discarded_stale,
@@ -193,31 +188,54 @@ class Coordinator(acme_core.Worker):
             "steps_per_sec": steps_per_sec,
             "frames_per_sec": steps_per_sec * self._frames_per_step,
             "updates_per_sec": updates_per_sec,
-            "waiting": "; ".join(waiting) or None,
+            "waiting": self._waiting(statistics),
         }
 
+    def _waiting(self, statistics: core.StoreStatistics) -> str | None:
+        """Says what keeps the counts from going up, where something does."""
+        if self._is_spent(statistics):
+            return "last evaluation"
+        if not self._workers:
+            return "workers are starting"
+        reasons = [
+            f"{name}: {row['waiting']}"
+            for name, row in sorted(self._workers.items())
+            if row.get("waiting")
+        ]
+        if len(reasons) > 1:
+            return f"{reasons[0]} (and {len(reasons) - 1} more)"
+        return reasons[0] if reasons else None
+
     def _total(self, column: str) -> int:
-        return int(sum(row[column] or 0 for row in self._workers.values()))
+        return int(sum(_number(row, column) for row in self._workers.values()))
 
     def _save(self, statistics: core.StoreStatistics) -> None:
+        if statistics == self._saved:
+            return
+        states = [shard.save() for shard in self._shards]
+        # As saved: training may have gone on since the statistics were taken.
+        agent_steps = int(states[0]["steps"])
         checkpoints.save(
             self._folder.checkpoints,
-            agent_steps=statistics.steps,
+            agent_steps=agent_steps,
             parts={
-                f"parameters_{index}": shard.save()
-                for index, shard in enumerate(self._shards)
+                f"parameters_{index}": {
+                    name: np.asarray(value) for name, value in state.items()
+                }
+                for index, state in enumerate(states)
             },
             facts={
                 "agent": self._agent,
                 "environment": self._environment,
-                "agent_steps": statistics.steps,
-                "updates": statistics.updates,
-                "num_parameter_shards": len(self._shards),
+                "agent_steps": agent_steps,
+                "updates": int(states[0]["updates"]),
+                "num_parameter_shards": len(states),
             },
         )
+        self._saved = statistics
 
     def _write_summary(self, reason: str, row: dict[str, Any]) -> None:
-        steps_per_sec, updates_per_sec = _rates(list(self._history))
+        steps_per_sec, updates_per_sec = self._progress.overall_rates()
         summary.write(
             self._folder.summary_json,
             summary.Summary(
@@ -233,23 +251,69 @@ class Coordinator(acme_core.Worker):
                 episodes=row["episodes"],
                 train_return=row["train_return"],
                 evaluation_return=row["evaluation_return"],
-                evaluation_episodes=int(self._evaluation.get("episodes") or 0),
+                evaluation_episodes=int(_number(self._evaluation, "episodes")),
                 wall_secs=row["wall_secs"],
                 steps_per_sec=steps_per_sec,
                 frames_per_sec=steps_per_sec * self._frames_per_step,
                 updates_per_sec=updates_per_sec,
-                restarts=[],
             ),
         )
 
 
-def _rates(history: Sequence[tuple[float, int, int]]) -> tuple[float, float]:
-    """Returns steps and updates per second over `(secs, steps, updates)` entries."""
-    if len(history) < 2:
-        return 0.0, 0.0
-    (start, start_steps, start_updates), (end, steps, updates) = history[0], history[-1]
-    if end <= start:
-        return 0.0, 0.0
-    return (steps - start_steps) / (end - start), (updates - start_updates) / (
-        end - start
-    )
+class _Moment(NamedTuple):
+    """How far the program was."""
+
+    secs: float
+    steps: int
+    updates: int
+
+    def rates_since(self, earlier: "_Moment") -> tuple[float, float]:
+        """Returns steps and updates per second."""
+        secs = self.secs - earlier.secs
+        if secs <= 0.0:
+            return 0.0, 0.0
+        steps, updates = self.steps - earlier.steps, self.updates - earlier.updates
+        return steps / secs, updates / secs
+
+
+class _Progress:
+    """Speed of the program: now, and from its first agent step to its last."""
+
+    def __init__(self) -> None:
+        self._first = _Moment(0.0, 0, 0)  # Before the first step of this program.
+        self._last = self._first  # When steps were last seen to grow.
+        self._recent: collections.deque[_Moment] = collections.deque()
+
+    def note(self, secs: float, statistics: core.StoreStatistics) -> None:
+        """Notes how far the program is now."""
+        now = _Moment(secs, statistics.steps, statistics.updates)
+        if not self._recent or not now.steps:
+            self._first = self._last = now
+        elif now.steps > self._last.steps:
+            self._last = now
+        self._recent.append(now)
+        # Two at least, or a round that took longer than the window had no rate.
+        while (
+            len(self._recent) > 2
+            and self._recent[1].secs <= now.secs - _RATE_WINDOW_SECS
+        ):
+            self._recent.popleft()
+
+    @property
+    def wall_secs(self) -> float:
+        """Seconds from the first agent step until now."""
+        return self._recent[-1].secs - self._first.secs
+
+    def recent_rates(self) -> tuple[float, float]:
+        """Returns steps and updates per second, of the last seconds."""
+        return self._recent[-1].rates_since(self._recent[0])
+
+    def overall_rates(self) -> tuple[float, float]:
+        """Returns them from the first step to the last: not in the last evaluation."""
+        return self._last.rates_since(self._first)
+
+
+def _number(row: Mapping[str, float | str | None], column: str) -> float:
+    """Returns a number of a row; 0 where the row has none."""
+    value = row.get(column)
+    return value if isinstance(value, float) else 0.0

@@ -1,5 +1,6 @@
 """Plays episodes with the newest parameters, now and then and at the end."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -11,7 +12,11 @@ from rlcomponents.evaluation import episodes
 
 
 class Evaluator(acme_core.Worker):
-    """Evaluates every so many agent steps, and once more when the budget is spent."""
+    """Evaluates every so many agent steps, and once more when the budget is spent.
+
+    Attributes:
+        finished: Whether the last evaluation has been reported.
+    """
 
     def __init__(
         self,
@@ -27,6 +32,7 @@ class Evaluator(acme_core.Worker):
         max_episode_steps: int,
         wait_for_stop: Callable[[float], bool],
         poll_secs: float = 0.5,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Stores its parts.
 
@@ -42,6 +48,7 @@ class Evaluator(acme_core.Worker):
             max_episode_steps: Agent steps after which an episode is cut.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             poll_secs: Seconds between looks at the step count.
+            clock: Returns seconds since any moment.
         """
         self._pull = pull
         self._environment = environment
@@ -54,43 +61,47 @@ class Evaluator(acme_core.Worker):
         self._max_episode_steps = max_episode_steps
         self._wait_for_stop = wait_for_stop
         self._poll_secs = poll_secs
+        self._clock = clock
         self._next_steps = period_steps
-        self._started_secs = time.time()
+        self._first_step_secs = clock()
         self.finished = False
-        """Whether the last evaluation has been reported."""
 
     def step(self) -> bool:
         """Evaluates where it is due.
 
         Returns:
-            Whether it did.
+            Whether it did. An evaluation that a stop cuts short is not reported: the
+            games that were over by then are the short ones.
         """
         if self.finished:
             return False
         snapshot = self._pull()
+        if not snapshot.steps:
+            self._first_step_secs = self._clock()
         final = snapshot.steps >= self._max_steps
         if not final and snapshot.steps < self._next_steps:
             return False
+        num_episodes = self._final_num_episodes if final else self._num_episodes
         results = episodes.play_episodes(
             self._environment,
             self._actor,
-            self._final_num_episodes if final else self._num_episodes,
+            num_episodes,
             max_episode_steps=self._max_episode_steps,
             should_stop=lambda: self._wait_for_stop(0),
         )
-        if not results.returns:
-            return False  # A stop was asked for before the first episode ended.
+        if len(results.returns) < num_episodes:
+            return False
         self._next_steps = snapshot.steps + self._period_steps
-        now = time.time()
+        error = results.standard_error
         self._reporter.write(
             {
-                "time_secs": now,
-                "wall_secs": now - self._started_secs,
+                "time_secs": time.time(),
+                "wall_secs": self._clock() - self._first_step_secs,
                 "agent_steps": snapshot.steps,
                 "updates": snapshot.updates,
                 "episodes": len(results.returns),
                 "mean_return": results.mean,
-                "standard_error": results.standard_error,
+                "standard_error": None if math.isnan(error) else error,
                 "final": int(final),
             }
         )

@@ -1,12 +1,13 @@
 """Steps of the three kinds of worker, each with its row of numbers a second.
 
 Each `step` does the work of one turn, and returns the agent steps of all actors
-together as far as the worker knows, which is what `worker.SteppedWorker` asks for.
+together as far as the worker knows, which is what `worker.SteppedWorker` asks for. The
+turn that sees them reach `max_steps` writes a row too, so that no count stays unsaid.
 """
 
 from collections.abc import Callable
 
-from rlcomponents import environment_loop as loops
+from rlcomponents import environment_loop
 from rlcomponents.actors import store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn
@@ -18,17 +19,27 @@ class ReportingActor:
 
     def __init__(
         self,
-        loop: loops.EnvironmentLoop,
+        loop: environment_loop.EnvironmentLoop,
         sync: store_sync.StoreSync,
         report: worker_report.WorkerReport,
         *,
         epsilon: Callable[[], float],
+        max_steps: int,
     ) -> None:
-        """Stores its parts; `epsilon` is only reported."""
+        """Stores its parts.
+
+        Args:
+            loop: Acts.
+            sync: Keeps the actor's parameters fresh.
+            report: Takes the counts.
+            epsilon: Returns the chance of a random action now, for the report.
+            max_steps: Agent steps of all actors together at which the last row is due.
+        """
         self._loop = loop
         self._sync = sync
         self._report = report
         self._epsilon = epsilon
+        self._max_steps = max_steps
 
     def step(self) -> int:
         """Takes one agent step."""
@@ -37,9 +48,10 @@ class ReportingActor:
         self._report.add_steps(1)
         if episode is not None:
             self._report.add_episode(episode.episode_return)
-        if self._report.is_due():
+        global_steps = self._sync.snapshot.steps
+        if self._report.is_due() or global_steps >= self._max_steps:
             self._report.write(epsilon=self._epsilon())
-        return self._sync.snapshot.steps
+        return global_steps
 
 
 class ReportingLearner:
@@ -52,6 +64,7 @@ class ReportingLearner:
         *,
         replay_items: Callable[[], int] | None,
         min_replay_items: int,
+        max_steps: int,
     ) -> None:
         """Stores its parts.
 
@@ -61,19 +74,29 @@ class ReportingLearner:
             replay_items: Counts the transitions in all replays, for the report. One
                 learner of a program does so.
             min_replay_items: Transitions without which replay gives no batch.
+            max_steps: See `ReportingActor`.
         """
         self._learner = learner
         self._report = report
         self._replay_items = replay_items
         self._min_replay_items = min_replay_items
+        self._max_steps = max_steps
 
     def step(self) -> int:
         """Does one learner step."""
-        note_learner_step(self._report, self._learner.step(), self._min_replay_items)
-        if self._report.is_due():
+        learner_step = self._learner.step()
+        if learner_step is None:
+            self._learner.pull()  # Else it would not hear that the budget is spent.
+        else:
+            _add_update(self._report, learner_step)
+        global_steps = self._learner.snapshot.steps
+        if self._report.is_due() or global_steps >= self._max_steps:
             items = self._replay_items() if self._replay_items is not None else None
-            self._report.write(replay_items=items)
-        return self._learner.snapshot.steps
+            waiting = None
+            if learner_step is None:
+                waiting = _waiting_for_replay(items, self._min_replay_items)
+            self._report.write(replay_items=items, waiting=waiting)
+        return global_steps
 
 
 class ReportingActorLearner:
@@ -87,13 +110,24 @@ class ReportingActorLearner:
         epsilon: Callable[[], float],
         replay_items: Callable[[], int],
         min_replay_items: int,
+        max_steps: int,
     ) -> None:
-        """Stores its parts; see `ReportingActor` and `ReportingLearner`."""
+        """Stores its parts.
+
+        Args:
+            actor_learner: Acts and learns.
+            report: Takes the counts.
+            epsilon: See `ReportingActor`.
+            replay_items: Counts the transitions in this worker's replay.
+            min_replay_items: Transitions without which it gives no batch.
+            max_steps: See `ReportingActor`.
+        """
         self._actor_learner = actor_learner
         self._report = report
         self._epsilon = epsilon
         self._replay_items = replay_items
         self._min_replay_items = min_replay_items
+        self._max_steps = max_steps
 
     def step(self) -> int:
         """Takes one agent step, and a learner step where one is due."""
@@ -101,22 +135,27 @@ class ReportingActorLearner:
         self._report.add_steps(1)
         if step.episode is not None:
             self._report.add_episode(step.episode.episode_return)
-        if step.learner_was_due:
-            note_learner_step(self._report, step.learner, self._min_replay_items)
-        if self._report.is_due():
+        if step.learner is not None:
+            _add_update(self._report, step.learner)
+        global_steps = self._actor_learner.global_steps
+        if self._report.is_due() or global_steps >= self._max_steps:
+            items = self._replay_items()
+            waiting = None
+            if items < self._min_replay_items:
+                waiting = _waiting_for_replay(items, self._min_replay_items)
             self._report.write(
-                epsilon=self._epsilon(), replay_items=self._replay_items()
+                epsilon=self._epsilon(), replay_items=items, waiting=waiting
             )
-        return self._actor_learner.global_steps
+        return global_steps
 
 
-def note_learner_step(
-    report: worker_report.WorkerReport,
-    step: dqn.LearnerStep | None,
-    min_replay_items: int,
-) -> None:
-    """Notes what came of a learner's turn; None means that replay gave no batch."""
-    if step is None:
-        report.set_waiting(f"waiting for replay ({min_replay_items} items to start)")
-    else:
-        report.add_update(step.loss, outlier=step.push is None)
+def _add_update(report: worker_report.WorkerReport, step: dqn.LearnerStep) -> None:
+    report.add_update(step.loss, outlier=step.push is None)
+
+
+def _waiting_for_replay(num_items: int | None, min_items: int) -> str:
+    if num_items is None:
+        return f"waiting for replay: {min_items} items needed"
+    if num_items < min_items:
+        return f"waiting for replay: {num_items} of {min_items} items"
+    return "waiting for new items in replay"

@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
+# A request to end that comes as an exception is only noticed between waits.
+_IDLE_SECS = 1.0
+
 
 class SteppedWorker(acme_core.Worker):
     """Steps a component over and over.
@@ -19,7 +22,6 @@ class SteppedWorker(acme_core.Worker):
         max_steps: int,
         wait_for_stop: Callable[[float], bool],
         close: Callable[[], None],
-        idle_secs: float = 1.0,
     ) -> None:
         """Stores its parts.
 
@@ -29,13 +31,11 @@ class SteppedWorker(acme_core.Worker):
             max_steps: Agent steps after which there is no work left.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             close: Called once at the end, whatever it is.
-            idle_secs: Longest wait at a time once there is no work left.
         """
         self.step = step
         self._max_steps = max_steps
         self._wait_for_stop = wait_for_stop
         self._close = close
-        self._idle_secs = idle_secs
 
     def run(self) -> None:
         """Steps until the end."""
@@ -43,7 +43,7 @@ class SteppedWorker(acme_core.Worker):
             while not self._wait_for_stop(0):
                 if self.step() >= self._max_steps:
                     break
-            while not self._wait_for_stop(self._idle_secs):
+            while not self._wait_for_stop(_IDLE_SECS):
                 pass
         finally:
             self._close()

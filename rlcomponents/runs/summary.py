@@ -33,9 +33,9 @@ class Summary:
         evaluation_return: Mean raw return of the last evaluation.
         evaluation_episodes: Episodes of the last evaluation.
         wall_secs: From the first agent step to the end.
-        steps_per_sec: Agent steps a second over `wall_secs`.
-        frames_per_sec: Environment frames a second over `wall_secs`.
-        updates_per_sec: Updates a second over `wall_secs`.
+        steps_per_sec: Agent steps a second, from the first step to the last.
+        frames_per_sec: Environment frames a second, over the same time.
+        updates_per_sec: Updates a second, over the same time.
         restarts: What was started again, in order; at least the node's name each.
     """
 

@@ -18,14 +18,14 @@ class WorkerReport:
         reporter: core.Reporter,
         *,
         period_secs: float = 1.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Starts the counts at 0.
 
         Args:
             reporter: Takes the rows.
             period_secs: Seconds from one row to the next.
-            clock: Returns the time in seconds since 1970.
+            clock: Returns seconds since any moment.
         """
         self._reporter = reporter
         self._period_secs = period_secs
@@ -39,7 +39,6 @@ class WorkerReport:
             "updates": 0,
             "discarded_outlier": 0,
         }
-        self._waiting: str | None = None
 
     def add_steps(self, steps: int) -> None:
         """Notes agent steps."""
@@ -54,35 +53,28 @@ class WorkerReport:
         """Notes a gradient: one that was pushed, or one discarded as an outlier."""
         self._counts["discarded_outlier" if outlier else "updates"] += 1
         self._losses.append(loss)
-        self._waiting = None
-
-    def set_waiting(self, reason: str) -> None:
-        """Notes what the worker waits for, until its next update."""
-        self._waiting = reason
 
     def is_due(self) -> bool:
         """Whether a row should be written now."""
         return self._clock() >= self._next_secs
 
-    def write(self, **values: float | int | None) -> None:
+    def write(self, **values: float | int | str | None) -> None:
         """Writes a row now.
 
         Args:
             **values: Further columns, as they are now.
         """
-        now = self._clock()
         self._reporter.write(
             {
-                "time_secs": now,
+                "time_secs": time.time(),
                 **self._counts,
                 "episode_return": _mean(self._returns),
                 "loss": _mean(self._losses),
-                "waiting": self._waiting,
                 **values,
             }
         )
         self._returns, self._losses = [], []
-        self._next_secs = now + self._period_secs
+        self._next_secs = self._clock() + self._period_secs
 
 
 def _mean(values: list[float]) -> float | None:
