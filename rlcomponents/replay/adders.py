@@ -1,0 +1,273 @@
+"""Adders: an actor's steps become transitions in a replay table."""
+
+import collections
+import time
+from collections.abc import Callable, Sized
+from typing import Any
+
+import dm_env
+import numpy as np
+import reverb
+import tree
+from acme import adders as acme_adders
+
+from rlcomponents import specs
+from rlcomponents.replay import layout as replay_layout
+from rlcomponents.replay import n_step
+from rlcomponents.replay import tables as replay_tables
+
+_WAIT_SECS = 1  # Between looks at `should_stop`; also the longest delay of a stop.
+
+
+class TransitionAdder(acme_adders.Adder):
+    """Sends n-step transitions to one replay server. Not thread-safe.
+
+    Each observation is sent once: a stack of frames as its newest frame (all frames for
+    the first of an episode), anything else whole. Items refer to what was sent. Nothing
+    that it is given is kept or changed.
+
+    At the end of an episode the last steps give shorter items, which end in the true
+    last observation: with discount 0 after a termination or a lost life, with gamma to
+    the power of their length after a truncation. Nothing spans two episodes.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        environment_spec: specs.EnvironmentSpec,
+        *,
+        num_steps: int,
+        discount: float,
+        max_abs_reward: float | None = None,
+        max_in_flight_items: int = 16,
+        table: str = replay_tables.TABLE,
+        connect_timeout_secs: float = 300.0,
+        should_stop: Callable[[], bool] | None = None,
+        actor: str = "actor",
+    ) -> None:
+        """Connects to nothing yet: that is for the first `add_first`.
+
+        Args:
+            address: `host:port` of the replay server.
+            environment_spec: Of the environment; the table was made from an equal one.
+            num_steps: Steps that an item spans, n.
+            discount: gamma per agent step.
+            max_abs_reward: Each step's reward is clipped to this size. None: not.
+            max_in_flight_items: Items that may be on their way to the server; beyond
+                that `add` waits. At least 1.
+            table: Name of the table.
+            connect_timeout_secs: Longest wait for the server to answer at first.
+            should_stop: Asked about once a second while waiting for the server. Once
+                it says True, waiting ends and what cannot be sent is dropped. None: it
+                waits on.
+            actor: Name for messages.
+
+        Raises:
+            ValueError: A setting outside its range, or actions that cannot be stored.
+        """
+        if max_in_flight_items < 1:
+            raise ValueError(
+                f"max_in_flight_items is {max_in_flight_items}: it must be at least 1, "
+                "or nothing could ever be sent."
+            )
+        self._address = address
+        self._signature = replay_tables.signature(environment_spec)
+        self._layout = replay_layout.ObservationLayout(environment_spec.observations)
+        self._returns = n_step.NStepReturns(num_steps, discount, max_abs_reward)
+        self._max_in_flight_items = max_in_flight_items
+        self._table = table
+        self._connect_timeout_secs = connect_timeout_secs
+        self._should_stop = should_stop or (lambda: False)
+        self._actor = actor
+        self._num_keep_alive_refs = self._layout.max_frames + num_steps
+        # Of the last n + 1 observations: for each column, references to what was sent.
+        self._observations: collections.deque[tuple[Any, ...]] = collections.deque(
+            maxlen=num_steps + 1
+        )
+        self._writer: reverb.TrajectoryWriter | None = None
+        self._episode = 0
+        self._step = 0
+
+    def add_first(self, timestep: dm_env.TimeStep) -> None:
+        """Begins an episode. An unfinished one before it keeps the items it has."""
+        if not timestep.first():
+            raise ValueError(
+                f"add_first was given a {timestep.step_type!r} step: an episode begins "
+                "with a FIRST one."
+            )
+        self.reset()
+        self._episode += 1
+        self._step = 0
+        leaves = self._checked(self._layout.leaves, timestep.observation)
+        if self._writer is None:
+            self._writer = self._connect()
+            if self._writer is None:
+                return
+        for row in self._layout.first_rows(leaves):
+            self._writer.append({"observation": row})
+        self._observations.append(self._latest_observation())
+
+    def add(
+        self, action: Any, next_timestep: dm_env.TimeStep, extras: Any = ()
+    ) -> None:
+        """Adds a step: an action and what came of it.
+
+        Raises:
+            ValueError: No episode has begun, extra fields, or a value which does not
+                fit its spec or is not finite. Nothing of the step is stored then.
+        """
+        if extras is not None and not (isinstance(extras, Sized) and len(extras) == 0):
+            raise ValueError(
+                "The actor adds fields that the table has no column for; expected "
+                f"{', '.join(sorted(self._signature))}, given as well: "
+                f"{_field_names(extras)}."
+            )
+        if self._writer is None and self._should_stop():
+            return
+        if self._writer is None or not self._observations:
+            raise ValueError("add was called before add_first began an episode.")
+        if next_timestep.first():
+            raise ValueError(
+                "add was given a FIRST step: begin the next episode with add_first."
+            )
+        self._step += 1
+        leaves = self._checked(self._layout.leaves, next_timestep.observation)
+        items = self._returns.add(
+            int(action),
+            self._checked(_finite, "reward", next_timestep.reward),
+            self._checked(_finite, "discount", next_timestep.discount),
+            last=next_timestep.last(),
+        )
+        row = {"observation": self._layout.row(leaves)}
+        if items:
+            self._writer.append({**row, "step": _step_values(items[0])})
+        else:
+            self._writer.append(row)
+        self._observations.append(self._latest_observation())
+        for index, item in enumerate(items):
+            if index > 0:
+                self._writer.append({"step": _step_values(item)})
+            if not self._wait_for_confirmations(self._max_in_flight_items - 1):
+                return
+            self._writer.create_item(
+                self._table,
+                priority=1.0,
+                trajectory={
+                    "observation": self._observations[-1 - item.num_steps],
+                    "next_observation": self._observations[-1],
+                    "step": self._writer.history["step"][-1],
+                },
+            )
+        if next_timestep.last():
+            self.reset()
+
+    def reset(self) -> None:
+        """Forgets the unfinished episode, if any. Its items in replay stay there."""
+        self._returns.reset()
+        self._observations.clear()
+
+    def flush(self) -> None:
+        """Waits until the server has confirmed every item, or `should_stop`."""
+        if self._writer is not None:
+            self._wait_for_confirmations(0)
+
+    def close(self) -> None:
+        """Ends the connection. Items not confirmed may be lost: `flush` first."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _connect(self) -> reverb.TrajectoryWriter | None:
+        client = reverb.Client(self._address)
+        deadline = time.monotonic() + self._connect_timeout_secs
+        while True:
+            try:
+                tables = client.server_info(_WAIT_SECS)
+                break
+            except reverb.DeadlineExceededError as error:
+                if self._should_stop():
+                    return None
+                if time.monotonic() >= deadline:
+                    raise TimeoutError(
+                        f"{self._actor}: the replay server at {self._address} did not "
+                        f"answer within {self._connect_timeout_secs:g} s; see its log."
+                    ) from error
+        if self._table not in tables:
+            raise ValueError(
+                f"The replay server at {self._address} has no table {self._table!r}; "
+                f"it has {', '.join(sorted(tables))}."
+            )
+        expected, given = tables[self._table].signature, self._signature
+        if _described(expected) != _described(given):
+            raise ValueError(
+                f"Table {self._table!r} at {self._address} was made for another "
+                f"environment; expected {_described(expected)}, given "
+                f"{_described(given)}."
+            )
+        writer = client.trajectory_writer(self._num_keep_alive_refs)
+        # One row to a chunk: an item is sent as soon as it is complete, and the server
+        # drops a frame with the last item that refers to it. Also, Reverb takes
+        # references into one chunk to be adjacent, which those of an item need not be.
+        paths = [("observation", index) for index in range(len(self._layout.columns))]
+        for path in [*paths, ("step",)]:
+            writer.configure(
+                path,
+                num_keep_alive_refs=self._num_keep_alive_refs,
+                max_chunk_length=1,
+            )
+        return writer
+
+    def _latest_observation(self) -> tuple[Any, ...]:
+        """Refers to the newest observation, as the table's signature has it."""
+        assert self._writer is not None
+        return tuple(
+            history[-1] if column.num_frames is None else history[-column.num_frames :]
+            for column, history in zip(
+                self._layout.columns, self._writer.history["observation"], strict=True
+            )
+        )
+
+    def _wait_for_confirmations(self, max_pending_items: int) -> bool:
+        """Waits until no more items are pending; False if told to stop instead."""
+        assert self._writer is not None
+        while True:
+            try:
+                self._writer.flush(max_pending_items, timeout_ms=1000 * _WAIT_SECS)
+                return True
+            except reverb.DeadlineExceededError:
+                if self._should_stop():
+                    return False
+
+    def _checked(self, check: Callable[..., Any], *values: Any) -> Any:
+        try:
+            return check(*values)
+        except ValueError as error:
+            raise ValueError(
+                f"{self._actor}, episode {self._episode}, step {self._step}: {error} "
+                "Nothing of this step was stored."
+            ) from error
+
+
+def _finite(name: str, value: Any) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} is {number}.")
+    return number
+
+
+def _step_values(item: n_step.NStepItem) -> np.ndarray:
+    return np.array([item.action, item.reward, item.discount], np.float32)
+
+
+def _field_names(extras: Any) -> str:
+    return ", ".join(
+        "/".join(["extras", *map(str, path)])
+        for path, _ in tree.flatten_with_path(extras)
+    )
+
+
+def _described(signature: Any) -> str:
+    return ", ".join(
+        f"{'/'.join(map(str, path))} {leaf.dtype.name}{leaf.shape.as_list()}"
+        for path, leaf in tree.flatten_with_path(signature)
+    )

@@ -1,0 +1,70 @@
+"""A small environment in data, and replays that close with their test."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import reverb
+from dm_env import specs as dm_env_specs
+
+from rlcomponents import specs
+from rlcomponents.replay import limits as replay_limits
+from rlcomponents.replay import servers, tables
+
+NUM_FRAMES = 3
+
+
+@pytest.fixture
+def make_spec():
+    """Makes an environment spec around an observation spec; default: small stacks."""
+
+    def make(observations=None, num_actions=4):
+        if observations is None:
+            observations = specs.FrameStack((2, 2, NUM_FRAMES), np.uint8, 0, 255)
+        return specs.EnvironmentSpec(
+            observations=observations,
+            actions=dm_env_specs.DiscreteArray(num_actions),
+            rewards=dm_env_specs.Array((), np.float32),
+            discounts=dm_env_specs.BoundedArray((), np.float32, 0.0, 1.0),
+        )
+
+    return make
+
+
+@pytest.fixture
+def resources():
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def make_replay(resources):
+    """Starts a replay server; `once=True` gives each item once, oldest first."""
+
+    def make(spec, *, once=False, **limits):
+        values = {"max_items": 10_000, "min_items": 1, "batch_size": 1} | limits
+        [table] = tables.make_tables(spec, replay_limits.ReplayLimits(**values))
+        if once:
+            table = table.replace(sampler=reverb.selectors.Fifo(), max_times_sampled=1)
+        replay = servers.LocalReplay([table])
+        resources.callback(replay.close)
+        return replay
+
+    return make
+
+
+@pytest.fixture
+def drain():
+    """Takes all items out of a replay made with `once=True`, as dicts of arrays."""
+
+    def take(replay):
+        client = reverb.Client(replay.address)
+        samples = client.sample(
+            tables.TABLE,
+            replay.num_items,
+            emit_timesteps=False,
+            unpack_as_table_signature=True,
+        )
+        return [sample.data for sample in samples]
+
+    return take
