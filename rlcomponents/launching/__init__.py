@@ -2,7 +2,8 @@
 
 launcher           `launch(program, run_dir)`: the one entry, and its signals
 endings            how a program can end: exit codes, and the last lines on the screen
-supervision        waits for the nodes, ends them all, knows no process and no thread
+supervision        waits for the nodes and ends them, knows no process and no thread
+watched            one running node, as the supervision sees it
 processes          nodes as child processes (`local_mp`)
 node_process       the other side: what such a child process does
 threads            nodes as threads of this process (`local_mt`)

@@ -26,6 +26,7 @@ from rlcomponents.launching import (
     processes,
     supervision,
     threads,
+    watched,
 )
 
 LAUNCH_TYPES = ("local_mp", "local_mt")
@@ -78,9 +79,9 @@ def launch(
     log_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         _bind_addresses(program, stack)
-        wake = supervision.Wake()
+        wake = watched.Wake()
         stack.callback(wake.close)
-        nodes: list[supervision.Node] = []
+        nodes: list[watched.Node] = []
         supervisor = supervision.Supervisor(
             nodes,
             wake,
@@ -188,10 +189,10 @@ def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> None:
 def _make_processes(
     program: lp.Program,
     log_dir: pathlib.Path,
-    wake: supervision.Wake,
+    wake: watched.Wake,
     environment: Mapping[str, Mapping[str, str]],
-) -> list[supervision.Node]:
-    nodes: list[supervision.Node] = []
+) -> list[watched.Node]:
+    nodes: list[watched.Node] = []
     for name, node in graph.named_nodes(program):
         node.launch_context.initialize(
             lp.LaunchType.LOCAL_MULTI_PROCESSING, None, launchpad_runtime.stop_program
@@ -205,10 +206,10 @@ def _make_processes(
 def _make_threads(
     program: lp.Program,
     log_dir: pathlib.Path,
-    wake: supervision.Wake,
+    wake: watched.Wake,
     supervisor: supervision.Supervisor,
     stack: contextlib.ExitStack,
-) -> list[supervision.Node]:
+) -> list[watched.Node]:
     stack.enter_context(threads.cores_shared(len(program.get_all_nodes())))
     switch = launchpad_runtime.StopSwitch()
     stack.callback(launchpad_runtime.install(switch, supervisor.stop))
@@ -217,7 +218,7 @@ def _make_threads(
         stack.enter_context(path.open("a", buffering=1, encoding="utf-8"))
     )
     stack.enter_context(output.parted())
-    nodes: list[supervision.Node] = []
+    nodes: list[watched.Node] = []
     for name, node in graph.named_nodes(program):
         thread = threads.NodeThread(
             name, node.function, _log_path(log_dir, name), wake, switch, output

@@ -2,6 +2,10 @@
 
 Started by `processes.NodeProcess` only, which says in its docstring what the pipes are
 for. The node's function comes pickled on standard input; output goes to the log file.
+
+A node that is sent SIGTERM, as some schedulers do to each process of a job, stops as if
+the launcher had asked, and then dies of the signal unless the launcher did ask. A
+second SIGTERM, such as the launcher's own, interrupts what it is doing.
 """
 
 import contextlib
@@ -11,6 +15,7 @@ import io
 import json
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -91,23 +96,29 @@ def _run(control: int, reports: _Reports) -> None:
             if threading.current_thread() is threading.main_thread():
                 switch.wait_for_stop()
 
-        def turn_switch() -> None:
-            os.read(control, 1)  # Nothing ever comes: it returns when the pipe closes.
+        terminated_reader, terminated = os.pipe()
+
+        def listen() -> None:
+            # On the control pipe nothing ever comes: it ends when the launcher asks.
+            select.select([control, terminated_reader], [], [])
             switch.turn()
 
         def on_terminate(number: int, frame: types.FrameType | None) -> None:
             if switch.stop_event().is_set():
                 raise SystemExit
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            os.write(terminated, b"\0")  # Locks are not for signal handlers.
 
         launchpad_runtime.install(switch, stop_program)
         signal.signal(signal.SIGTERM, on_terminate)
-        threading.Thread(target=turn_switch, daemon=True).start()
+        threading.Thread(target=listen, daemon=True).start()
         function = pickle.load(task)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     function()
+    if switch.stop_event().is_set() and not select.select([control], [], [], 0)[0]:
+        # It was not the launcher that asked: dies of what it was sent.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _die_with(launcher_pid: int) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import cloudpickle
 
 import rlcomponents
-from rlcomponents.launching import endings, supervision
+from rlcomponents.launching import endings, watched
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -39,7 +39,7 @@ ONE_THREAD = {
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "GRPC_VERBOSITY": "ERROR"}
 
 
-class NodeProcess(supervision.Node):
+class NodeProcess(watched.Node):
     """A node in a process of its own, at the head of its own process group."""
 
     def __init__(
@@ -47,7 +47,7 @@ class NodeProcess(supervision.Node):
         name: str,
         function: Callable[[], Any],
         log_path: pathlib.Path,
-        wake: supervision.Wake,
+        wake: watched.Wake,
         environment: Mapping[str, str],
     ) -> None:
         """Serialises the function; starts nothing.

@@ -9,106 +9,14 @@ in flight, which wait for their time limits, and a last checkpoint finds no para
 Here a node is asked to stop when the nodes that call it have ended.
 """
 
-import abc
-import contextlib
 import math
-import pathlib
-import selectors
 import signal
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from rlcomponents.launching import endings
+from rlcomponents.launching import endings, watched
 
 _TICK_SECS = 1.0
-
-
-class Wake:
-    """What the supervisor waits on. `set` works from any thread or signal handler."""
-
-    def __init__(self) -> None:
-        """Opens a pair of sockets: a closed one refuses late writes, a pipe may not."""
-        self._receiver, self._sender = socket.socketpair()
-        self._receiver.setblocking(False)
-        self._sender.setblocking(False)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._receiver, selectors.EVENT_READ)
-
-    def set(self) -> None:
-        """Ends the current or the next `wait`."""
-        with contextlib.suppress(OSError):  # Full: set already. Closed: too late.
-            self._sender.send(b"\0")
-
-    def watch(self, file_descriptor: int) -> None:
-        """Lets readable input of this descriptor end a `wait`, too."""
-        self._selector.register(file_descriptor, selectors.EVENT_READ)
-
-    def unwatch(self, file_descriptor: int) -> None:
-        """Undoes `watch`; call it before closing the descriptor."""
-        self._selector.unregister(file_descriptor)
-
-    def wait(self, timeout_secs: float) -> None:
-        """Returns when set, when something watched has input, or after the time."""
-        self._selector.select(max(0.0, timeout_secs))
-        with contextlib.suppress(BlockingIOError):
-            self._receiver.recv(4096)
-
-    def close(self) -> None:
-        """Frees the descriptors."""
-        self._selector.close()
-        self._receiver.close()
-        self._sender.close()
-
-
-class Node(abc.ABC):
-    """One running node, as the supervisor sees it.
-
-    Attributes:
-        name: `group/index`.
-        log_path: Its log file.
-        log_start_bytes: Where this run begins in the log file, which may be older.
-        called_stop: Whether it has called `lp.stop()`.
-        finished_secs: When its function was over, by `time.monotonic`; None before.
-        failure: How it died, where it did.
-        ended: Whether nothing is left of it.
-    """
-
-    KILLED = "was killed"
-
-    def __init__(self, name: str, log_path: pathlib.Path) -> None:
-        """Starts nothing yet."""
-        self.name = name
-        self.log_path = log_path
-        self.log_start_bytes = log_path.stat().st_size if log_path.exists() else 0
-        self.called_stop = False
-        self.finished_secs: float | None = None
-        self.failure: endings.Failure | None = None
-        self.ended = False
-
-    @abc.abstractmethod
-    def start(self) -> None:
-        """Starts the node."""
-
-    @abc.abstractmethod
-    def poll(self) -> None:
-        """Brings the attributes up to date, without waiting."""
-
-    @abc.abstractmethod
-    def request_stop(self) -> None:
-        """Turns the node's stop switch."""
-
-    @abc.abstractmethod
-    def interrupt(self) -> None:
-        """Raises SystemExit in the node's main thread, as soon as that runs Python."""
-
-    @abc.abstractmethod
-    def kill(self) -> None:
-        """Ends the node by force."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Leaves nothing behind, whatever state the node is in. Call it last."""
 
 
 class Supervisor:
@@ -116,8 +24,8 @@ class Supervisor:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
-        wake: Wake,
+        nodes: Sequence[watched.Node],
+        wake: watched.Wake,
         *,
         calls: Mapping[str, Sequence[str]],
         notice_secs: float,
@@ -173,8 +81,8 @@ class Supervisor:
             self._wake.wait(self._next_secs() - time.monotonic())
             for node in self._nodes:
                 node.poll()
+            self._obey_signals()  # First: a scheduler may signal the nodes as well.
             self._judge()
-            self._obey_signals()
             self._hurry()
             if time.monotonic() >= self._next_tick_secs:
                 self._next_tick_secs = time.monotonic() + _TICK_SECS
@@ -184,6 +92,17 @@ class Supervisor:
         ending = self._ending or endings.Ending(endings.FINISHED, "finished")
         lines = [*self._notes, ending.detail]
         return ending._replace(detail="\n".join(line for line in lines if line))
+
+    def _obey_signals(self) -> None:
+        for number in self._signals[self._num_obeyed :]:
+            self._num_obeyed += 1
+            if number == signal.SIGINT:
+                self._end(endings.Ending(endings.INTERRUPTED, "interrupted"))
+            else:
+                reason = f"terminated by {signal.Signals(number).name}"
+                self._end(endings.Ending(endings.TERMINATED, reason))
+        if self._signals.count(signal.SIGINT) > 1:
+            self._notice_secs = 0.0
 
     def _judge(self) -> None:
         """Ends the program if a node has stopped it or died."""
@@ -207,22 +126,13 @@ class Supervisor:
                 self._end(
                     endings.Ending(endings.NODE_DIED, "node died", node.name, text)
                 )
-            else:
+            elif not (
+                failure.by_signal and self._ending.exit_code == endings.TERMINATED
+            ):
                 self._notes.append(
                     f"While the program was ending, {node.name} {failure.cause}; see "
                     f"{node.log_path}"
                 )
-
-    def _obey_signals(self) -> None:
-        for number in self._signals[self._num_obeyed :]:
-            self._num_obeyed += 1
-            if number == signal.SIGINT:
-                self._end(endings.Ending(endings.INTERRUPTED, "interrupted"))
-            else:
-                reason = f"terminated by {signal.Signals(number).name}"
-                self._end(endings.Ending(endings.TERMINATED, reason))
-        if self._signals.count(signal.SIGINT) > 1:
-            self._notice_secs = 0.0
 
     def _end(self, ending: endings.Ending) -> None:
         """Lets the program end; the first reason stays."""
@@ -252,7 +162,7 @@ class Supervisor:
             peer
             for node in alive
             for peer in self._calls[node.name]
-            if peer != node.name
+            if peer != node.name and node.finished_secs is None
         }
         ready = [node for node in alive if node.name not in called]
         # None of them where the rest call each other in a circle.
@@ -263,7 +173,7 @@ class Supervisor:
                 self._asked_secs[node.name] = time.monotonic()
                 node.request_stop()
 
-    def _kill(self, node: Node) -> None:
+    def _kill(self, node: watched.Node) -> None:
         self._killed.add(node.name)
         if node.finished_secs is None:  # Else only its interpreter hangs.
             passed_secs = time.monotonic() - self._ending_since_secs
@@ -276,7 +186,7 @@ class Supervisor:
     def _ask_all_secs(self) -> float:
         return self._ending_since_secs + 0.5 * self._notice_secs
 
-    def _limits_secs(self, node: Node) -> tuple[float, float]:
+    def _limits_secs(self, node: watched.Node) -> tuple[float, float]:
         """When to interrupt and when to kill a node; infinite while it may run."""
         if self._ending is not None:
             kill_secs = self._ending_since_secs + self._notice_secs

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from rlcomponents.launching import endings, launchpad_runtime, supervision
+from rlcomponents.launching import endings, launchpad_runtime, watched
 
 
 class Output:
@@ -73,7 +73,7 @@ class _ChosenStream:
         return getattr(self._choose(self._original), name)
 
 
-class NodeThread(supervision.Node):
+class NodeThread(watched.Node):
     """A node in a thread."""
 
     KILLED = "was left behind, since a thread cannot be killed"
@@ -83,7 +83,7 @@ class NodeThread(supervision.Node):
         name: str,
         function: Callable[[], Any],
         log_path: pathlib.Path,
-        wake: supervision.Wake,
+        wake: watched.Wake,
         switch: launchpad_runtime.StopSwitch,
         output: Output,
     ) -> None:

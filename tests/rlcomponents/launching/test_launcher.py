@@ -17,6 +17,10 @@ from rlcomponents.launching import launcher
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 BOTH = pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
+BOTH_WITH_PROCESSES_SLOW = pytest.mark.parametrize(
+    "launch_type",
+    [pytest.param("local_mp", marks=pytest.mark.integration), "local_mt"],
+)
 
 
 def _launch(toy, run_dir, launch_type, *names, **settings):
@@ -51,7 +55,7 @@ class _Script:
 # ---------------------------------------------------------------- endings by nodes
 
 
-@BOTH
+@BOTH_WITH_PROCESSES_SLOW
 def test_a_program_whose_nodes_all_return_has_finished(toy, run_dir, launch_type):
     ending = _launch(toy, run_dir, launch_type, "returns")
     assert ending == (0, "finished", None, "")
@@ -64,7 +68,7 @@ def test_a_node_can_stop_the_program(toy, run_dir, launch_type):
     assert "waits: told to stop" in run_dir.log("waits-0")
 
 
-@BOTH
+@BOTH_WITH_PROCESSES_SLOW
 def test_a_thread_of_a_node_can_stop_the_program(toy, run_dir, launch_type):
     ending = _launch(toy, run_dir, launch_type, "stops_in_thread", "waits")
     assert ending[:2] == (0, "stopped")
@@ -87,6 +91,7 @@ def test_a_node_that_raises_ends_the_program_and_is_named(
     assert "Traceback" in log_path.read_text()
 
 
+@pytest.mark.integration
 def test_a_node_that_exits_ends_the_program_and_is_named(toy, run_dir, capsys):
     ending = _launch(toy, run_dir, "local_mp", "waits", "exits_with_3")
     assert ending[:3] == (1, "node died", "exits_with_3/0")
@@ -103,7 +108,21 @@ def test_a_node_that_is_killed_ends_the_program_and_is_named(toy, run_dir, capsy
     assert "is_killed: about to" in lines
 
 
-@BOTH
+@pytest.mark.integration
+def test_a_node_told_to_end_by_others_stops_in_order_and_is_named(toy, run_dir, capsys):
+    thread = threading.Thread(
+        target=lambda: os.kill(run_dir.wait_for(1)[0], signal.SIGTERM)
+    )
+    thread.start()
+    ending = _launch(toy, run_dir, "local_mp", "waits")
+    thread.join()
+    assert ending[:3] == (1, "node died", "waits/0")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "waits/0 was ended by signal SIGTERM"
+    assert "waits: told to stop" in run_dir.log("waits-0")
+
+
+@BOTH_WITH_PROCESSES_SLOW
 def test_a_failure_after_the_stop_does_not_change_the_ending(
     toy, run_dir, launch_type, capsys
 ):
@@ -112,6 +131,7 @@ def test_a_failure_after_the_stop_does_not_change_the_ending(
     assert "raises_when_stopped/0 failed" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_node_that_ignores_the_stop_is_interrupted(toy, run_dir):
     names = ("ignores_stop", "stops")
     ending = _launch(toy, run_dir, "local_mp", *names, termination_notice_secs=4.0)
@@ -126,6 +146,7 @@ def test_a_node_that_ignores_everything_is_killed(toy, run_dir, capsys):
     assert re.search("is_deaf/0 had not stopped .* was killed", capsys.readouterr().err)
 
 
+@pytest.mark.integration
 def test_a_thread_that_ignores_everything_is_named_and_left_behind(toy_path, run_dir):
     script = _Script(toy_path, run_dir, "local_mt", "is_deaf", "stops", notice_secs=0.5)
     exit_code, output, errors = script.wait()
@@ -133,11 +154,13 @@ def test_a_thread_that_ignores_everything_is_named_and_left_behind(toy_path, run
     assert re.search("is_deaf/0 had not stopped .* was left behind", errors)
 
 
+@pytest.mark.integration
 def test_a_node_takes_along_the_processes_it_has_started(toy, run_dir, wait_until_gone):
     assert _launch(toy, run_dir, "local_mp", "has_child").exit_code == 0
     wait_until_gone([int(run_dir.log("has_child-0").split()[-1])])
 
 
+@pytest.mark.integration
 def test_a_node_that_has_returned_but_hangs_is_not_waited_for(toy, run_dir):
     names = ("hangs_after_return",)
     ending = _launch(toy, run_dir, "local_mp", *names, termination_notice_secs=0.5)
@@ -174,6 +197,18 @@ def test_a_signal_stops_all_nodes(
 
 
 @pytest.mark.integration
+def test_a_signal_sent_to_nodes_and_launcher_alike_stops_all_nodes(
+    toy_path, run_dir, wait_until_gone
+):
+    script = _Script(toy_path, run_dir, "local_mp", "waits", "waits")
+    pids = run_dir.wait_for(2)
+    for pid in (script.process.pid, *pids):
+        os.kill(pid, signal.SIGTERM)
+    assert script.wait() == (143, "terminated by SIGTERM None\n", "")
+    wait_until_gone(pids)
+
+
+@pytest.mark.integration
 @BOTH
 def test_a_second_ctrl_c_forces(toy_path, run_dir, wait_until_gone, launch_type):
     script = _Script(toy_path, run_dir, launch_type, "is_deaf", "waits")
@@ -203,13 +238,14 @@ def test_signal_handlers_are_put_back(toy, run_dir):
 
     previous = signal.signal(signal.SIGTERM, own)
     try:
-        _launch(toy, run_dir, "local_mp", "returns")
+        _launch(toy, run_dir, "local_mt", "returns")
         assert signal.getsignal(signal.SIGTERM) is own
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGTERM, previous)
 
 
+@pytest.mark.integration
 def test_launches_from_any_thread(toy, run_dir):
     found = []
     thread = threading.Thread(
@@ -274,13 +310,13 @@ def _build_counting(num_adders):
 
 
 @BOTH
-def test_courier_nodes_reach_each_other(run_dir, launch_type):
-    program = _build_counting(num_adders=1)
+def test_a_server_outlives_the_nodes_that_call_it(run_dir, launch_type):
+    program = _build_counting(num_adders=2)  # Their calls have no time limit.
     ending = launcher.launch(program, run_dir.path, launch_type=launch_type)
-    assert ending == (0, "stopped", "adder/0", "")
+    assert (ending.exit_code, ending.reason, ending.detail) == (0, "stopped", "")
 
 
-def test_a_program_runs_under_launchpads_test_type_too(monkeypatch):
+def test_a_program_runs_under_launchpads_test_type_too():
     program = _build_counting(num_adders=0)
     found = []
     done = threading.Event()
@@ -372,7 +408,7 @@ def test_a_log_is_continued_by_the_next_launch(toy, run_dir):
 # ---------------------------------------------------------------- the live view
 
 
-@BOTH
+@BOTH_WITH_PROCESSES_SLOW
 def test_on_tick_is_called_while_nodes_run(toy, run_dir, launch_type):
     ticks = []
 
@@ -390,7 +426,7 @@ def test_an_error_of_on_tick_stops_the_nodes_and_reaches_the_caller(toy, run_dir
         raise BrokenPipeError("the screen is gone")
 
     with pytest.raises(BrokenPipeError, match="the screen is gone"):
-        _launch(toy, run_dir, "local_mp", "waits", on_tick=on_tick)
+        _launch(toy, run_dir, "local_mt", "waits", on_tick=on_tick)
     assert "waits: told to stop" in run_dir.log("waits-0")
 
 

@@ -1,0 +1,62 @@
+import subprocess
+import sys
+
+import cloudpickle
+import launchpad as lp
+import pytest
+
+from rlcomponents.launching import launcher
+from rlcomponents.nodes import replay_node
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def test_building_a_program_imports_neither_reverb_nor_tensorflow():
+    code = (
+        "import sys, launchpad as lp; from rlcomponents.nodes import replay_node; "
+        "lp.Program('p').add_node(replay_node.ReplayNode(list), label='replay'); "
+        "sys.exit(str({'tensorflow', 'reverb'} & set(sys.modules) or ''))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.stderr.strip() == ""
+
+
+class FixedAddress(lp.AbstractAddressBuilder):
+    def build(self):
+        return "localhost:4711"
+
+
+def test_the_handle_becomes_the_address():
+    node = replay_node.ReplayNode(list)
+    handle = node.create_handle()
+    [address] = node.addresses
+    address.bind(FixedAddress())
+    assert handle.dereference() == "localhost:4711"
+
+
+def _make_tables():
+    import reverb
+
+    return [reverb.Table.queue("queue", max_size=10)]
+
+
+def _insert(address):
+    import reverb
+
+    client = reverb.Client(address)
+    client.insert([1.0], {"queue": 1.0})
+    print("items", client.server_info()["queue"].current_size)
+    lp.stop()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
+def test_serves_tables_until_the_program_stops(tmp_path, launch_type):
+    program = lp.Program("replay")
+    replay = program.add_node(replay_node.ReplayNode(_make_tables), label="replay")
+    program.add_node(lp.PyNode(_insert, replay), label="client")
+    ending = launcher.launch(program, tmp_path, launch_type=launch_type)
+    assert ending == (0, "stopped", "client/0", "")
+    assert "items 1" in (tmp_path / "logs" / "client-0.log").read_text()
