@@ -2,6 +2,8 @@
 
 environment_contract: the tests that every environment inherits.
 store_contract: the tests that every parameter store inherits.
+fakes: stand in for a game, a store, a clock, a stop and a report.
+fake_replay: stands in for replay.
 harness: builds any node of a program alone, to be stepped by hand.
 in_process: stands in for servers, without processes or sockets.
 """
