@@ -8,6 +8,7 @@ from typing import Any
 
 from agents.dqn import optimisation
 from agents.gorila_dqn.config import GorilaConfig
+from rlcomponents import core
 from rlcomponents.nodes import coordinator
 from rlcomponents.parameters import shard
 from rlcomponents.runs import run_folder
@@ -31,8 +32,13 @@ def make_coordinator(
     wait_for_stop: Callable[[float], bool],
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
+
+    def statistics() -> core.StoreStatistics:
+        fields = shard.read_reply(shards[0].statistics())
+        return shard.ShardStatistics(*fields).as_store()
+
     return coordinator.Coordinator(
-        lambda: shard.read_reply(shards[0].statistics()),
+        statistics,
         shards,
         run_folder.RunFolder(run_dir),
         agent="gorila_dqn",

@@ -101,14 +101,7 @@ class ShardedStore(core.ParameterStore):
     def statistics(self) -> core.StoreStatistics:
         """See `core.ParameterStore`. Asks shard 0 alone."""
         (fields,) = self._call("statistics", [()])
-        counts = shard.ShardStatistics(*fields)
-        return core.StoreStatistics(
-            steps=counts.steps,
-            updates=counts.updates,
-            discarded_stale=counts.discarded_stale + counts.discarded_other_epoch,
-            mean_staleness_updates=counts.staleness_sum_updates
-            / max(1, counts.updates),
-        )
+        return shard.ShardStatistics(*fields).as_store()
 
     def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
         """Returns copies of the named sets of variables; see `acme.core`.
