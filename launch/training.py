@@ -10,7 +10,7 @@ import launchpad as lp
 
 from agents.dqn import config as dqn_config
 from launch import command_line
-from rlcomponents.launching import describe, launcher
+from rlcomponents.launching import describe, endings, launcher
 from rlcomponents.runs import curve, progress, run_folder, summary
 
 
@@ -75,7 +75,7 @@ def _launch(
     config: dqn_config.DQNConfig,
     folder: run_folder.RunFolder,
     run: command_line.RunFlags,
-) -> Any:
+) -> endings.Ending:
     if run.quiet:
         return launcher.launch(program, folder.path, launch_type=run.lp_launch_type)
     view = progress.ProgressView(
@@ -84,31 +84,30 @@ def _launch(
         stream=sys.stdout,
         is_terminal=sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
     )
-    try:
-        return launcher.launch(
-            program,
-            folder.path,
-            launch_type=run.lp_launch_type,
-            on_tick=view.tick,
-        )
-    finally:
-        view.close()
+    return launcher.launch(
+        program,
+        folder.path,
+        launch_type=run.lp_launch_type,
+        on_tick=view.tick,
+        on_end=view.close,
+    )
 
 
 def _write_ending(
-    ending: Any,
+    ending: endings.Ending,
     agent: str,
     config: dqn_config.DQNConfig,
     folder: run_folder.RunFolder,
 ) -> None:
-    if ending.exit_code == 0:
-        result = summary.read(folder.summary_json)
-    else:
+    if ending.exit_code != 0:
         reason = f"{ending.reason}: {ending.node}" if ending.node else ending.reason
-        result = summary.set_ending(
+        summary.set_ending(
             folder.summary_json, reason, agent=agent, environment=config.environment
         )
     picture = curve.plot(folder)
+    if ending.exit_code == endings.NODE_DIED:
+        return  # The last lines on the screen are those about the node.
+    result = summary.read(folder.summary_json)
     print(
         f"Ended ({result.reason}): {result.agent_steps:,} agent steps, "
         f"{result.updates:,} updates."
@@ -118,5 +117,4 @@ def _write_ending(
             f"Evaluation: mean return {result.evaluation_return:.2f} over "
             f"{result.evaluation_episodes} episodes."
         )
-    print(f"Curve: {picture}")
-    sys.stdout.flush()
+    print(f"Curve: {picture}", flush=True)

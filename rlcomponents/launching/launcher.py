@@ -39,6 +39,7 @@ def launch(
     *,
     launch_type: str = "local_mp",
     on_tick: Callable[[], None] | None = None,
+    on_end: Callable[[], None] | None = None,
     termination_notice_secs: float = 10.0,
     environment: Mapping[str, Mapping[str, str]] | None = None,
 ) -> endings.Ending:
@@ -60,6 +61,8 @@ def launch(
         launch_type: "local_mp" for processes or "local_mt" for threads.
         on_tick: Called about once a second in the calling thread. If it raises, the
             nodes are stopped and the exception goes on to the caller.
+        on_end: Called once no node runs, before the last lines about a failure are
+            printed: for what else has to be on the screen.
         termination_notice_secs: From the end of the program to the end of its nodes by
             force. Nodes are asked to stop when those that call them have ended, at the
             latest halfway, and have SystemExit raised in their main threads when half
@@ -98,6 +101,8 @@ def launch(
             stack.callback(node.close)
             node.start()
         ending = supervisor.run()
+    if on_end is not None:
+        on_end()
     if ending.detail:
         print(ending.detail, file=sys.stderr, flush=True)
     return ending
