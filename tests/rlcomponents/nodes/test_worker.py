@@ -1,0 +1,74 @@
+"""Tests of rlcomponents.nodes.worker."""
+
+import pytest
+
+from rlcomponents.nodes import worker
+from rlcomponents.testing import fakes
+
+
+class Work:
+    """Counts its steps, and how often it is closed."""
+
+    def __init__(self, *, steps_each=1, fails_at=None):
+        self.steps = 0
+        self.num_closes = 0
+        self._steps_each = steps_each
+        self._fails_at = fails_at
+
+    def step(self):
+        self.steps += self._steps_each
+        if self.steps == self._fails_at:
+            raise RuntimeError("no more")
+        return self.steps
+
+    def close(self):
+        self.num_closes += 1
+
+
+def make_worker(work, *, max_steps=1_000, wait_for_stop):
+    return worker.SteppedWorker(
+        work.step, max_steps=max_steps, wait_for_stop=wait_for_stop, close=work.close
+    )
+
+
+def test_steps_until_the_budget_is_spent_then_waits_for_the_stop():
+    work, wait_for_stop = Work(steps_each=2), fakes.StopAfter(10)
+    make_worker(work, max_steps=5, wait_for_stop=wait_for_stop).run()
+    assert work.steps == 6
+    assert work.num_closes == 1
+    # A look before each of three steps, then waits until the eleventh call is the stop.
+    assert wait_for_stop.waits_secs[:3] == [0, 0, 0]
+    assert all(secs > 0 for secs in wait_for_stop.waits_secs[3:])
+    assert len(wait_for_stop.waits_secs) == 11
+
+
+def test_what_the_budget_is_spent_by_others_counts_too():
+    work = Work(steps_each=1_000)  # It hears of 1,000 steps after its first one.
+    make_worker(work, max_steps=1_000, wait_for_stop=fakes.StopAfter(5)).run()
+    assert work.steps == 1_000
+
+
+def test_a_stop_ends_the_work_before_the_budget_is_spent():
+    work = Work()
+    make_worker(work, wait_for_stop=fakes.StopAfter(4)).run()
+    assert work.steps == 4
+    assert work.num_closes == 1
+
+
+def test_a_stop_before_the_first_step_leaves_it_out():
+    work = Work()
+    make_worker(work, wait_for_stop=fakes.StopAfter(0)).run()
+    assert (work.steps, work.num_closes) == (0, 1)
+
+
+def test_it_is_closed_also_where_a_step_fails():
+    work = Work(fails_at=3)
+    with pytest.raises(RuntimeError, match="no more"):
+        make_worker(work, wait_for_stop=fakes.StopAfter(10)).run()
+    assert (work.steps, work.num_closes) == (3, 1)
+
+
+def test_it_can_be_stepped_by_hand():
+    work = Work()
+    by_hand = make_worker(work, wait_for_stop=fakes.StopAfter(0))
+    assert [by_hand.step(), by_hand.step()] == [1, 2]

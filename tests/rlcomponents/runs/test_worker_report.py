@@ -1,0 +1,78 @@
+"""Tests of rlcomponents.runs.worker_report."""
+
+import time
+
+from rlcomponents.runs import metrics, worker_report
+from rlcomponents.testing import fakes
+
+
+def make_report(clock=None, **settings):
+    reporter = fakes.RecordingReporter()
+    report = worker_report.WorkerReport(
+        reporter, clock=clock or fakes.ManualClock(), **settings
+    )
+    return report, reporter.rows
+
+
+def test_counts_go_on_from_row_to_row():
+    report, rows = make_report()
+    for _ in range(2):
+        report.add_steps(3)
+        report.add_episode(1.0)
+        report.add_update(0.5, outlier=False)
+        report.add_update(0.5, outlier=True)
+        report.add_update(0.5, outlier=True)
+        report.write()
+    counts = ("agent_steps", "episodes", "updates", "discarded_outlier")
+    assert [[row[name] for name in counts] for row in rows] == [
+        [3, 1, 1, 2],
+        [6, 2, 2, 4],
+    ]
+
+
+def test_returns_and_losses_are_means_since_the_last_row():
+    report, rows = make_report()
+    report.add_episode(1.0)
+    report.add_episode(4.0)
+    report.add_update(2.0, outlier=False)
+    report.add_update(10.0, outlier=True)
+    report.write()
+    report.add_episode(-1.0)
+    report.write()
+    means = [(row["episode_return"], row["loss"]) for row in rows]
+    assert means == [(2.5, 6.0), (-1.0, None)]
+
+
+def test_what_did_not_happen_is_blank():
+    report, rows = make_report()
+    report.write()
+    assert (rows[0]["episode_return"], rows[0]["loss"]) == (None, None)
+
+
+def test_the_first_row_is_due_at_once_and_then_one_a_period():
+    clock = fakes.ManualClock(50.0)
+    report, _ = make_report(clock, period_secs=2.0)
+    due = []
+    for secs in (50.0, 51.9, 52.0, 60.0, 61.0, 62.0):
+        clock.secs = secs
+        due.append(report.is_due())
+        if report.is_due():
+            report.write()
+    # 60.0 came late: the next one is a whole period after it.
+    assert due == [True, False, True, True, False, True]
+
+
+def test_rows_fit_a_workers_file(tmp_path):
+    path = tmp_path / "actor-0.csv"
+    writer = metrics.MetricsWriter(path, metrics.WORKER_COLUMNS)
+    report = worker_report.WorkerReport(writer)
+    report.add_steps(1)
+    before = time.time()
+    report.write(epsilon=0.25, replay_items=7, waiting="for replay")
+    writer.close()
+    [row] = metrics.MetricsFile(path).read_new()
+    assert row.keys() == set(metrics.WORKER_COLUMNS)
+    assert row["epsilon"] == 0.25
+    assert row["replay_items"] == 7
+    assert row["waiting"] == "for replay"
+    assert row["time_secs"] >= before
