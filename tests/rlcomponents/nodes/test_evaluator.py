@@ -1,0 +1,209 @@
+"""Tests of rlcomponents.nodes.evaluator."""
+
+import numpy as np
+import pytest
+
+from rlcomponents import core
+from rlcomponents.actors import epsilon_greedy
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.runs import metrics
+from rlcomponents.testing import fakes
+
+MAX_STEPS = 1_000
+
+
+class Training:
+    """What `pull` tells of: set `steps` to let training go on."""
+
+    def __init__(self):
+        self.steps = 0
+        self.num_pulls = 0
+
+    def pull(self):
+        self.num_pulls += 1
+        version = core.Version(epoch=0, updates=self.steps // 10)
+        return core.Snapshot(np.zeros(1, np.float32), (version,), self.steps)
+
+
+def make_actor(epsilon=0.0):
+    return epsilon_greedy.EpsilonGreedyActor(
+        lambda observation: np.array([0.0, 1.0], np.float32),
+        lambda: epsilon,
+        np.random.default_rng(0),
+    )
+
+
+@pytest.fixture
+def training():
+    return Training()
+
+
+@pytest.fixture
+def reporter():
+    return fakes.RecordingReporter()
+
+
+def never(timeout_secs):
+    return False
+
+
+@pytest.fixture
+def make_evaluator(training, reporter):
+    def make(game=None, actor=None, **settings):
+        return evaluators.Evaluator(
+            training.pull,
+            game or fakes.ScriptedGame([[1.0, 2.0]]),
+            actor or make_actor(),
+            reporter,
+            **{
+                "period_steps": 100,
+                "num_episodes": 2,
+                "final_num_episodes": 3,
+                "max_steps": MAX_STEPS,
+                "max_episode_steps": 50,
+                "wait_for_stop": never,
+                **settings,
+            },
+        )
+
+    return make
+
+
+def evaluated(reporter):
+    return [(row["agent_steps"], row["final"]) for row in reporter.rows]
+
+
+def test_evaluates_once_a_period(make_evaluator, training, reporter):
+    evaluator = make_evaluator()
+    did = []
+    for training.steps in (0, 99, 100, 150, 199, 230, 320, 330):
+        did.append(evaluator.step())
+    assert did == [False, False, True, False, False, True, False, True]
+    assert evaluated(reporter) == [(100, 0), (230, 0), (330, 0)]
+    assert not evaluator.finished
+
+
+def test_a_row_says_what_was_played_and_how_far_training_was(
+    make_evaluator, training, reporter
+):
+    clock = fakes.ManualClock(100.0)
+    evaluator = make_evaluator(clock=clock)
+    clock.secs = 130.0  # Training has taken half a minute to start.
+    evaluator.step()
+    clock.secs, training.steps = 170.0, 120
+    evaluator.step()
+    [row] = reporter.rows
+    assert row == {
+        "time_secs": row["time_secs"],
+        "wall_secs": 40.0,
+        "agent_steps": 120,
+        "updates": 12,
+        "episodes": 2,
+        "mean_return": 3.0,
+        "standard_error": 0.0,
+        "final": 0,
+    }
+    assert row.keys() == set(metrics.EVALUATION_COLUMNS)
+
+
+def test_the_last_evaluation_comes_when_the_budget_is_spent(
+    make_evaluator, training, reporter
+):
+    evaluator = make_evaluator()
+    for training.steps in (MAX_STEPS - 10, MAX_STEPS + 5):
+        evaluator.step()
+    assert evaluated(reporter) == [(MAX_STEPS - 10, 0), (MAX_STEPS + 5, 1)]
+    assert [row["episodes"] for row in reporter.rows] == [2, 3]
+    assert evaluator.finished
+
+
+def test_a_budget_spent_before_the_first_evaluation_gives_the_last_one_only(
+    make_evaluator, training, reporter
+):
+    evaluator = make_evaluator(period_steps=10 * MAX_STEPS)
+    training.steps = MAX_STEPS
+    assert evaluator.step()
+    assert evaluated(reporter) == [(MAX_STEPS, 1)]
+
+
+def test_nothing_comes_after_the_last_evaluation(make_evaluator, training, reporter):
+    evaluator = make_evaluator()
+    for training.steps in (MAX_STEPS, 2 * MAX_STEPS):
+        evaluator.step()
+    assert len(reporter.rows) == 1
+    assert training.num_pulls == 1
+
+
+@pytest.mark.parametrize("steps", [100, MAX_STEPS], ids=["in-training", "last"])
+@pytest.mark.parametrize("num_calls", [0, 3], ids=["first-game", "second-game"])
+def test_an_evaluation_cut_short_by_a_stop_is_not_reported(
+    make_evaluator, training, reporter, steps, num_calls
+):
+    # A game has two steps, each with a look at the stop.
+    evaluator = make_evaluator(wait_for_stop=fakes.StopAfter(num_calls))
+    training.steps = steps
+    assert not evaluator.step()
+    assert reporter.rows == []
+    assert not evaluator.finished
+
+
+def test_scores_are_raw_and_of_whole_games(make_evaluator, training, reporter):
+    game = fakes.ScriptedGame([[5.0, -3.0], [0.5]])  # Two lives.
+    evaluator = make_evaluator(game)
+    training.steps = 100
+    evaluator.step()
+    assert reporter.rows[0]["mean_return"] == 2.5
+    assert reporter.rows[0]["episodes"] == 2
+
+
+def test_the_error_of_a_single_game_is_blank(make_evaluator, training, reporter):
+    evaluator = make_evaluator(num_episodes=1)
+    training.steps = 100
+    evaluator.step()
+    assert reporter.rows[0]["standard_error"] is None
+
+
+def test_long_games_are_cut(make_evaluator, training, reporter):
+    game = fakes.ScriptedGame([[1.0] * 1_000])
+    evaluator = make_evaluator(game, max_episode_steps=7)
+    training.steps = 100
+    evaluator.step()
+    assert reporter.rows[0]["mean_return"] == 7.0
+
+
+def test_evaluates_with_an_epsilon_of_its_own(make_evaluator, training):
+    # Training explores all the time; action 1 is the best one.
+    game, greedy = fakes.ScriptedGame([[0.0] * 50]), make_actor(epsilon=0.0)
+    exploring = make_actor(epsilon=1.0)
+    evaluator = make_evaluator(game, greedy)
+    training.steps = 100
+    exploring.select_action(game.reset().observation)
+    evaluator.step()
+    assert set(game.actions) == {1}
+
+
+def test_runs_until_the_last_evaluation(make_evaluator, training, reporter):
+    waits_secs = []
+
+    def wait_for_stop(timeout_secs):
+        if timeout_secs:  # A wait between two looks, in which training goes on.
+            waits_secs.append(timeout_secs)
+            training.steps += 250
+        return False
+
+    make_evaluator(wait_for_stop=wait_for_stop, poll_secs=0.5).run()
+    assert evaluated(reporter) == [(250, 0), (500, 0), (750, 0), (1_000, 1)]
+    assert waits_secs == [0.5] * len(waits_secs)
+
+
+def test_a_stop_ends_the_run(make_evaluator, reporter):
+    wait_for_stop = fakes.StopAfter(5)
+    make_evaluator(wait_for_stop=wait_for_stop).run()
+    assert reporter.rows == []
+    assert len(wait_for_stop.waits_secs) <= 7
+
+
+def test_a_stop_within_an_evaluation_ends_the_run(make_evaluator, training, reporter):
+    training.steps = 100
+    make_evaluator(wait_for_stop=fakes.StopAfter(4)).run()
+    assert reporter.rows == []
