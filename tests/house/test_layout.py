@@ -63,13 +63,10 @@ def test_planted_flag_is_caught(source):
 
 @pytest.mark.parametrize("package", ["rlcomponents", "agents"])
 def test_tests_mirror_the_package(package, project_root):
-    untested = [
-        str(module)
-        for path in modules(project_root / package)
-        for module in [path.relative_to(project_root)]
-        if str(module) not in NEED_NO_TEST
-        and not (
-            project_root / "tests" / module.with_name(f"test_{module.name}")
-        ).exists()
-    ]
-    assert untested == []
+    paths = {str(x.relative_to(project_root)) for x in modules(project_root / package)}
+    mirrored = {
+        str(test.with_name(test.name.removeprefix("test_")).relative_to(tests))
+        for tests in [project_root / "tests"]
+        for test in (tests / package).rglob("test_*.py")
+    }
+    assert paths - mirrored - NEED_NO_TEST == set()
