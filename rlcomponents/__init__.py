@@ -8,6 +8,6 @@ wrappers work where launchpad, reverb and ale_py are not installed.
 
 import os
 
-# TensorFlow's remarks at start-up, once a process, say nothing one could act on. It reads
-# this when it is loaded, which courier does as well. Set it to 0 to see them.
+# TensorFlow's remarks at start-up, once a process, say nothing one could act on. It
+# reads this when it is loaded, which courier does as well. Set it to 0 to see them.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")

@@ -1,7 +1,7 @@
 """Stand-ins for what surrounds a component: a game, a store, a clock, a stop, a report.
 
-Small, exact, and without threads, so that a test can say what must come out to the digit.
-The stand-in for replay is `fake_replay`.
+Small, exact, and without threads, so that a test can say what must come out to the
+digit. The stand-in for replay is `fake_replay`.
 """
 
 from collections.abc import Callable, Sequence
@@ -116,8 +116,8 @@ class RecordingStore(core.ParameterStore):
 
         Args:
             store: Does the work.
-            before_push: Called before each push is passed on: a place for what others do
-                between a worker's pull and its push.
+            before_push: Called before each push is passed on: a place for what others
+                do between a worker's pull and its push.
         """
         self.counted: list[tuple[str, int]] = []
         self.pushed: list[np.ndarray] = []
