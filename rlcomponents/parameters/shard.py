@@ -46,15 +46,6 @@ class ShardStatistics(NamedTuple):
     staleness_sum_updates: int = 0
 
     def as_store(self) -> core.StoreStatistics:
-        """Returns what a store reports of its shard 0."""
-        return core.StoreStatistics(
-            steps=self.steps,
-            updates=self.updates,
-            discarded_stale=self.discarded_stale + self.discarded_other_epoch,
-            mean_staleness_updates=self.staleness_sum_updates / max(1, self.updates),
-        )
-
-    def as_store(self) -> core.StoreStatistics:
         """Returns the counts of a store whose shard 0 this is."""
         return core.StoreStatistics(
             steps=self.steps,

@@ -40,7 +40,7 @@ class ShardedClient(sharded_store.ShardedStore):
         clients: Sequence[ShardClient],
         *,
         max_gradient_norm: float | None = None,
-        call_timeout_secs: float = 60.0,
+        call_timeout_secs: float = 120.0,
     ) -> None:
         """Stores the clients; calls none of them.
 
@@ -50,7 +50,7 @@ class ShardedClient(sharded_store.ShardedStore):
             clients: One per shard, in the order of the vector.
             max_gradient_norm: See `ShardedStore`.
             call_timeout_secs: Longest wait for an answer of the shards, whatever the
-                timeout of `clients`. Covers a server that is still starting.
+                timeout of `clients`. Long enough for a server that is still starting.
 
         Raises:
             ValueError: No clients, more of them than parameters, or a setting out of

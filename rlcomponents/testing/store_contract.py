@@ -142,6 +142,7 @@ class StoreContract:
         store = _initialised(make_store, target_period_updates=1)
         snapshot, target = store.pull(), store.pull(target=True)
         store.push(ONES, snapshot.versions, 1)
+        np.testing.assert_array_equal(store.pull().vector, -ONES)
         np.testing.assert_array_equal(snapshot.vector, ZEROS)
         np.testing.assert_array_equal(target.vector, ZEROS)
         for is_target in (False, True):
@@ -183,11 +184,12 @@ class StoreContract:
         assert not store.push(ONES, old, steps=5).applied
         assert store.statistics().steps == 15
 
+    @pytest.mark.parametrize("updates", [0, 99])
     def test_a_gradient_of_another_epoch_is_discarded(
-        self, make_store: MakeStore
+        self, make_store: MakeStore, updates: int
     ) -> None:
         store = _initialised(make_store)
-        versions = [core.Version(v.epoch + 1, 0) for v in store.pull().versions]
+        versions = [core.Version(v.epoch + 1, updates) for v in store.pull().versions]
         result = store.push(ONES, versions, 1)
         assert set(result.verdicts) == {core.Verdict.OTHER_EPOCH}
         assert set(result.staleness_updates) == {0}

@@ -22,11 +22,6 @@ def test_a_local_store_is_exactly_one_shard():
     assert len(store.pull().versions) == 1
 
 
-def test_a_norm_that_is_not_positive_is_refused():
-    with pytest.raises(ValueError, match=r"max_gradient_norm is 0\.0: give"):
-        store_contract.StoreSettings(max_gradient_norm=0.0).make_local_store()
-
-
 def test_resume_is_a_continuation():
     def make():
         return local_store.LocalStore(

@@ -100,6 +100,25 @@ def test_two_starts_from_one_saved_state_have_different_epochs():
     assert len(epochs | {saved["epoch"]}) == 3
 
 
+def test_restored_counts_go_on():
+    first = pushed(7)
+    first.push(ONES.tobytes(), 0, 6, 2)  # Staleness 1.
+    first.push(ONES.tobytes(), 0, 0, 2)  # Stale.
+    for _ in range(3):
+        first.push(ONES.tobytes(), 9, 0, 2)  # Another epoch.
+    made = make_shard()
+    made.restore(first.save())
+    made.push(ONES.tobytes(), 1, 0, 2)  # Stale again.
+    counts = shard.ShardStatistics(*shard.read_reply(made.statistics()))
+    assert counts == shard.ShardStatistics(
+        steps=7 * 3 + 6 * 2,
+        updates=8,
+        discarded_stale=2,
+        discarded_other_epoch=3,
+        staleness_sum_updates=1,
+    )
+
+
 def test_a_restored_target_copy_keeps_its_version_and_its_phase():
     first = pushed(5)  # Target copies after 2 and 4.
     made = make_shard()

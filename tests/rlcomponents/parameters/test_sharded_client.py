@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlcomponents import core
-from rlcomponents.parameters import sharded_client
+from rlcomponents.parameters import sharded_client, update_rules
 from rlcomponents.testing import in_process, store_contract
 
 LAYOUT = store_contract.LAYOUT
@@ -115,7 +115,7 @@ def test_a_push_is_never_retried():
 
 def test_at_most_one_push_is_in_flight_to_a_shard():
     silent = SilentClient()
-    store = make_client([silent])
+    store = make_client([silent], call_timeout_secs=5)
     with futures.ThreadPoolExecutor(2) as executor:
         pushes = [
             executor.submit(store.push, ONES, [core.Version(0, 0)], 1) for _ in range(2)
@@ -143,30 +143,6 @@ def test_all_shards_are_asked_before_any_has_answered():
     np.testing.assert_array_equal(snapshot.vector, ONES)
     assert snapshot.versions == (core.Version(0, 5),) * 3
     assert snapshot.steps == 9
-
-
-def test_shards_judge_alone():
-    settings = store_contract.StoreSettings(max_staleness_updates=0)
-    clients = make_in_process(settings, 2)
-    store = make_client(clients)
-    store.initialise(store_contract.ZEROS)
-    old = store.pull().versions
-    second = LAYOUT.shard_slices(2)[1]
-    clients[1].push(ONES[second].tobytes(), 0, 0, 0)  # Somebody else was faster.
-    result = store.push(ONES, old, 1)
-    assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.STALE)
-    assert result.staleness_updates == (0, 1)
-    assert not result.applied
-    assert store.pull().versions == (core.Version(0, 1), core.Version(0, 1))
-
-
-def test_another_number_of_shards_is_noticed():
-    clients = make_in_process(store_contract.StoreSettings(), 3)
-    make_client(clients).initialise(ONES)
-    with pytest.raises(ValueError, match="same network and number of shards"):
-        make_client(clients[:2]).pull()
-    with pytest.raises(ValueError, match="same network and number of shards"):
-        make_client(clients[:2]).push(ONES, [core.Version(0, 0)] * 2, 1)
 
 
 def test_an_error_inside_a_shard_is_not_mistaken_for_a_dead_one():
@@ -204,6 +180,21 @@ def test_a_dead_server_raises_instead_of_hanging(serve, client_settings):
     with pytest.raises(core.StoreUnavailableError, match=address):
         store.push(ONES, versions, 1)
     assert store.statistics().updates == 1  # Shard 0 answers still.
+
+
+@pytest.mark.integration
+def test_a_saved_state_crosses_courier(serve):
+    made = store_contract.StoreSettings(
+        rule=update_rules.Adam(), target_period_updates=1
+    ).make_shard()
+    client = serve(made)
+    store = make_client([client])
+    store.initialise(ONES)
+    store.push(ONES, store.pull().versions, 1)
+    saved = client.save()
+    assert saved.keys() == made.save().keys()
+    for name, value in made.save().items():
+        np.testing.assert_array_equal(saved[name], value)
 
 
 @pytest.mark.integration

@@ -268,6 +268,26 @@ def test_two_workers_with_private_statistics_do_not_mix_them():
         assert private.step(gradient) == pytest.approx(3.0151, abs=1e-4)
 
 
+def test_a_kernel_is_compiled_for_one_signature_only():
+    parameters, state = np.zeros(3, np.float32), {}
+    for gradient in (np.ones(3, np.float32), np.frombuffer(bytes(12), np.float32)):
+        for rate in (1, 0.5, np.float64(0.5)):
+            update_rules.SGD().apply(parameters, gradient, state, rate)
+    assert len(update_rules._sgd.signatures) == 1
+
+
+def test_kernels_work_where_no_folder_can_keep_them(monkeypatch):
+    def njit(*, cache=False, **options):
+        if cache:
+            raise RuntimeError("no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(update_rules.numba, "njit", njit)
+    with pytest.warns(UserWarning, match="Set NUMBA_CACHE_DIR"):
+        kernel = update_rules._kernel(lambda: "ran")
+    assert kernel() == "ran"
+
+
 @pytest.mark.integration
 def test_processes_that_compile_at_once_share_one_cache(tmp_path):
     code = (

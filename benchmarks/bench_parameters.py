@@ -1,0 +1,203 @@
+"""Measures the parameter store against the least that the work can cost.
+
+    python benchmarks/bench_parameters.py
+
+Two questions, each answered as a ratio against a baseline of the same run, so that the
+machine hardly matters:
+
+1. How long does one update take? Against the same rule written in NumPy.
+2. What does the store add to moving the bytes? A pull and a push of K shards over
+   courier, each shard a process, against courier calls that carry the same bytes and do
+   nothing with them.
+"""
+
+import contextlib
+import functools
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent import futures
+
+import courier
+import numpy as np
+import portpicker
+from launchpad.nodes.courier import courier_utils
+
+from rlcomponents import schedules
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import shard, sharded_client, update_rules
+
+NUM_PARAMETERS = {"A3C net": 680_000, "Nature DQN net": 1_700_000}
+NUM_SHARDS = (1, 2, 4)
+NUM_CALLS = 50
+
+
+class Echo:
+    """Moves bytes and does nothing with them: the baseline of a shard."""
+
+    def __init__(self, size_bytes: int) -> None:
+        """Makes the bytes that `get` returns."""
+        self._vector = bytes(size_bytes)
+
+    def get(self) -> bytes:
+        """Returns as many bytes as a pull."""
+        return self._vector
+
+    def put(self, vector: bytes) -> int:
+        """Takes as many bytes as a push."""
+        return len(vector)
+
+
+def numpy_adagrad(p: np.ndarray, g: np.ndarray, s: np.ndarray) -> None:
+    """`AdaGrad(epsilon=1e-7)`, in place, as one would write it."""
+    s += g * g
+    p -= np.float32(1e-3) * g / (np.sqrt(s) + np.float32(1e-7))
+
+
+def numpy_rmsprop(p: np.ndarray, g: np.ndarray, s: np.ndarray) -> None:
+    """`RMSProp(decay=0.99, epsilon=0.1)`, in place, as one would write it."""
+    s *= np.float32(0.99)
+    s += np.float32(0.01) * (g * g)
+    p -= np.float32(1e-3) * g / np.sqrt(s + np.float32(0.1))
+
+
+def fastest_ms(call: Callable[[], object]) -> float:
+    """Returns the shortest time of some calls, the one least disturbed by others."""
+    times_secs = []
+    for _ in range(NUM_CALLS):
+        start = time.perf_counter()
+        call()
+        times_secs.append(time.perf_counter() - start)
+    return 1e3 * min(times_secs)
+
+
+def bench_update_rules() -> None:
+    """Prints the time of one update, per rule and size."""
+    print("One update, one thread              kernel ms   NumPy ms   NumPy / kernel")
+    rng = np.random.default_rng(0)
+    for network, size in NUM_PARAMETERS.items():
+        for rule, slot, in_numpy in (
+            (update_rules.AdaGrad(), "accumulator", numpy_adagrad),
+            (update_rules.RMSProp(), "mean_square", numpy_rmsprop),
+        ):
+            p, g = rng.normal(size=(2, size)).astype(np.float32)
+            state = rule.make_state(size)
+            update = functools.partial(rule.apply, p, g, state, 1e-3)
+            kernel_ms = fastest_ms(update)
+            numpy_ms = fastest_ms(functools.partial(in_numpy, p, g, state[slot]))
+            print(
+                f"{type(rule).__name__:8} {network:14} {size / 1e6:4.2f} M "
+                f"{kernel_ms:14.2f} {numpy_ms:10.2f} {numpy_ms / kernel_ms:16.1f}"
+            )
+
+
+def serve(size_bytes: Sequence[int], ports: Sequence[int]) -> None:
+    """Serves a shard and an `Echo` for each size, until the process is ended."""
+    servers = []
+    for size, port in zip(size_bytes, ports, strict=True):
+        made = shard.ParameterShard(
+            update_rules.AdaGrad(),
+            schedules.Constant(1e-3),
+            max_staleness_updates=None,
+            target_period_updates=None,
+        )
+        echo = Echo(size)
+        server = courier_utils.make_courier_server(made, port=port)
+        server.Bind("get", echo.get)
+        server.Bind("put", echo.put)
+        server.Start()
+        servers.append(server)
+    servers[0].Join()
+
+
+@contextlib.contextmanager
+def served(
+    cuts: Sequence[tuple[layouts.ParameterLayout, int]],
+) -> Iterator[list[list[courier.Client]]]:
+    """Serves the shards of every cut; gives each cut's clients.
+
+    All shards of one cut are in different processes; shards of different cuts, which
+    are never called together, share them.
+    """
+    context = multiprocessing.get_context("spawn")
+    size_bytes: list[list[int]] = [[] for _ in range(max(k for _, k in cuts))]
+    ports: list[list[int]] = [[] for _ in size_bytes]
+    clients: list[list[courier.Client]] = []
+    for layout, num_shards in cuts:
+        clients.append([])
+        for index, part in enumerate(layout.shard_slices(num_shards)):
+            size_bytes[index].append(4 * (part.stop - part.start))
+            ports[index].append(portpicker.pick_unused_port())
+            clients[-1].append(
+                courier.Client(f"localhost:{ports[index][-1]}", call_timeout=120)
+            )
+    processes = [
+        context.Process(target=serve, args=args, daemon=True)
+        for args in zip(size_bytes, ports, strict=True)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        yield clients
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def bench_store() -> None:
+    """Prints the time of a pull and of a push, per size and number of shards."""
+    print(
+        "\nPull and push over courier      pull ms  raw ms  ratio  "
+        "push ms  raw ms  ratio"
+    )
+    cuts = [
+        (layouts.ParameterLayout([network], [[size]]), num_shards)
+        for network, size in NUM_PARAMETERS.items()
+        for num_shards in NUM_SHARDS
+    ]
+    with served(cuts) as clients:
+        for (layout, _), each in zip(cuts, clients, strict=True):
+            print_store_row(layout, each)
+
+
+def print_store_row(
+    layout: layouts.ParameterLayout, clients: Sequence[courier.Client]
+) -> None:
+    """Measures one number of shards."""
+    store = sharded_client.ShardedClient(layout, clients)
+    store.initialise(np.zeros(layout.num_parameters, np.float32))
+    gradient = np.ones(layout.num_parameters, np.float32)
+    versions = store.pull().versions
+    parts = [gradient[part].tobytes() for part in layout.shard_slices(len(clients))]
+
+    def raw_pull() -> None:
+        futures.wait([client.futures.get() for client in clients])
+
+    def raw_push() -> None:
+        futures.wait(
+            [
+                client.futures.put(part)
+                for client, part in zip(clients, parts, strict=True)
+            ]
+        )
+
+    pull_ms = fastest_ms(store.pull)
+    raw_pull_ms = fastest_ms(raw_pull)
+    push_ms = fastest_ms(lambda: store.push(gradient, versions, 1))
+    raw_push_ms = fastest_ms(raw_push)
+    print(
+        f"{layout.names[0]:14} {layout.num_parameters / 1e6:4.2f} M  K={len(clients)}"
+        f"{pull_ms:12.1f} {raw_pull_ms:7.1f} {pull_ms / raw_pull_ms:6.2f} "
+        f"{push_ms:8.1f} {raw_push_ms:7.1f} {push_ms / raw_push_ms:6.2f}"
+    )
+
+
+def main() -> None:
+    """Prints all."""
+    bench_update_rules()
+    bench_store()
+
+
+if __name__ == "__main__":
+    main()
