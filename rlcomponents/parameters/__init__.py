@@ -2,7 +2,8 @@
 
     layout          Variables as one float32 vector, cut into shards.
     gradients       What is checked and clipped before a gradient is cut.
-    update_rules    SGD, momentum, AdaGrad, RMSProp, Adam: in-place float32 kernels.
+    update_rules    SGD, momentum SGD, AdaGrad, RMSProp, Adam, in place.
+    update_kernels  Their inner loops, compiled.
     shard           One slice of the vector with its optimiser: a courier node.
     sharded_store   What every store made of shards does for its callers.
     local_store     A store of one shard, in this process.

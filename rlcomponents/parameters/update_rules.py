@@ -1,45 +1,19 @@
-"""How a gradient changes parameters: in-place kernels on flat float32 arrays.
+"""How a gradient changes parameters, in place, on flat float32 arrays.
 
 Every rule is element-wise, so a vector cut into shards goes the same way, to the bit,
 as the vector in one piece. That needs float32 throughout: kernels get `np.float32`
-scalars (a Python float would make Numba compute in float64), and no fast-math, which
-lets rounding depend on where a loop is cut.
-
-Kernels are compiled at their first call and cached on disk (next to this file, or in
-the user's cache folder where that is read-only). They release the GIL, so that the
-threads of a server overlap.
+scalars, where a Python float would make Numba compute in float64.
 """
 
 import abc
 import dataclasses
-import warnings
-from collections.abc import Callable
 
-import numba
 import numpy as np
+
+from rlcomponents.parameters import update_kernels
 
 State = dict[str, np.ndarray]
 """A rule's statistics: float32 arrays by name, one value a parameter or one for all."""
-
-_Array = np.ndarray
-_Scalar = np.float32
-
-
-def _kernel(function: Callable[..., None]) -> Callable[..., None]:
-    """Compiles at the first call, once a machine where there is a folder to cache in.
-
-    The NumPy error model (no check for a division by 0) lets loops use vector
-    instructions.
-    """
-    try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError as error:
-        warnings.warn(
-            f"{error}: every process compiles its update rules again, which takes a "
-            "second. Set NUMBA_CACHE_DIR to a folder that can be written.",
-            stacklevel=2,
-        )
-        return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 class UpdateRule(abc.ABC):
@@ -116,7 +90,7 @@ class SGD(UpdateRule):
         learning_rate: np.float32,
     ) -> None:
         del state
-        _sgd(parameters, gradient, learning_rate)
+        update_kernels.sgd(parameters, gradient, learning_rate)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +126,7 @@ class MomentumSGD(UpdateRule):
         state: State,
         learning_rate: np.float32,
     ) -> None:
-        _momentum_sgd(
+        update_kernels.momentum_sgd(
             parameters,
             gradient,
             state["momentum"],
@@ -204,7 +178,7 @@ class AdaGrad(UpdateRule):
         state: State,
         learning_rate: np.float32,
     ) -> None:
-        _adagrad(
+        update_kernels.adagrad(
             parameters,
             gradient,
             state["accumulator"],
@@ -251,7 +225,7 @@ class RMSProp(UpdateRule):
         state: State,
         learning_rate: np.float32,
     ) -> None:
-        _rmsprop(
+        update_kernels.rmsprop(
             parameters,
             gradient,
             state["mean_square"],
@@ -309,7 +283,7 @@ class Adam(UpdateRule):
     ) -> None:
         state["count"] += 1.0
         count = float(state["count"])
-        _adam(
+        update_kernels.adam(
             parameters,
             gradient,
             state["first_moment"],
@@ -353,85 +327,6 @@ class PrivateStatistics:
         step = np.zeros(self._num_parameters, np.float32)
         self._rule.apply(step, gradient, self._state, -1.0)  # 0 - (-1) step
         return step
-
-
-@_kernel
-def _sgd(parameters: _Array, gradient: _Array, learning_rate: _Scalar) -> None:
-    for i in range(parameters.size):
-        parameters[i] -= learning_rate * gradient[i]
-
-
-@_kernel
-def _momentum_sgd(
-    parameters: _Array,
-    gradient: _Array,
-    momentum: _Array,
-    learning_rate: _Scalar,
-    decay: _Scalar,
-    one_minus_decay: _Scalar,
-) -> None:
-    for i in range(parameters.size):
-        m = decay * momentum[i] + one_minus_decay * gradient[i]
-        momentum[i] = m
-        parameters[i] -= learning_rate * m
-
-
-@_kernel
-def _adagrad(
-    parameters: _Array,
-    gradient: _Array,
-    accumulator: _Array,
-    learning_rate: _Scalar,
-    epsilon: _Scalar,
-) -> None:
-    for i in range(parameters.size):
-        g = gradient[i]
-        s = accumulator[i] + g * g
-        accumulator[i] = s
-        parameters[i] -= learning_rate * g / (np.sqrt(s) + epsilon)
-
-
-@_kernel
-def _rmsprop(
-    parameters: _Array,
-    gradient: _Array,
-    mean_square: _Array,
-    learning_rate: _Scalar,
-    decay: _Scalar,
-    one_minus_decay: _Scalar,
-    epsilon: _Scalar,
-) -> None:
-    for i in range(parameters.size):
-        g = gradient[i]
-        s = decay * mean_square[i] + one_minus_decay * (g * g)
-        mean_square[i] = s
-        parameters[i] -= learning_rate * g / np.sqrt(s + epsilon)
-
-
-@_kernel
-def _adam(
-    parameters: _Array,
-    gradient: _Array,
-    first_moment: _Array,
-    second_moment: _Array,
-    learning_rate: _Scalar,
-    beta1: _Scalar,
-    one_minus_beta1: _Scalar,
-    beta2: _Scalar,
-    one_minus_beta2: _Scalar,
-    correction1: _Scalar,
-    correction2: _Scalar,
-    epsilon: _Scalar,
-) -> None:
-    for i in range(parameters.size):
-        g = gradient[i]
-        m = beta1 * first_moment[i] + one_minus_beta1 * g
-        v = beta2 * second_moment[i] + one_minus_beta2 * (g * g)
-        first_moment[i] = m
-        second_moment[i] = v
-        parameters[i] -= (
-            learning_rate * (m / correction1) / (np.sqrt(v / correction2) + epsilon)
-        )
 
 
 def _check_array(name: str, array: np.ndarray, size: int) -> None:
