@@ -52,7 +52,8 @@ def launch(
     launcher itself is killed, the kernel kills the node processes.
 
     Each node's output goes to `run_dir/logs/<group>-<index>.log`, at its end; with
-    `local_mt`, that of threads which nodes start goes to `logs/other-threads.log`.
+    `local_mt`, that of threads which nodes start, and of C++ code, goes to
+    `logs/other-threads.log`.
     Where a node has died or had to be killed, the last lines on stderr say so.
 
     Args:
@@ -219,9 +220,9 @@ def _make_threads(
     switch = launchpad_runtime.StopSwitch()
     stack.callback(launchpad_runtime.install(switch, supervisor.stop))
     path = log_dir / "other-threads.log"
-    output = threads.Output(
-        stack.enter_context(path.open("a", buffering=1, encoding="utf-8"))
-    )
+    file = stack.enter_context(path.open("a", buffering=1, encoding="utf-8"))
+    stack.enter_context(threads.native_stderr_sent_to(file))
+    output = threads.Output(file)
     stack.enter_context(output.parted())
     nodes: list[watched.Node] = []
     for name, node in graph.named_nodes(program):

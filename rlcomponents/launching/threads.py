@@ -23,7 +23,7 @@ class Output:
 
     Each node's main thread prints into the node's log file, other threads (those that
     nodes start, and courier's) into one file of their own, the launcher's thread to
-    where it did before. Output of C++ code is not covered.
+    where it did before. For what C++ code prints see `native_stderr_sent_to`.
     """
 
     def __init__(self, other_threads: TextIO) -> None:
@@ -71,6 +71,32 @@ class _ChosenStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._choose(self._original), name)
+
+
+@contextlib.contextmanager
+def native_stderr_sent_to(file: TextIO) -> Iterator[None]:
+    """Sends what C++ code (Reverb, gRPC) prints into a file; Python's output stays.
+
+    Args:
+        file: Open for writing, with a file descriptor.
+    """
+    previous = sys.stderr
+    with os.fdopen(os.dup(2), "w", buffering=1) as screen:
+        if _descriptor(previous) == 2:
+            sys.stderr = screen
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr = previous
+            os.dup2(screen.fileno(), 2)
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (AttributeError, OSError):  # Not a file: a test has taken it over.
+        return None
 
 
 class NodeThread(watched.Node):

@@ -30,6 +30,21 @@ def test_output_is_parted_by_thread(capsys):
     assert capsys.readouterr() == ("of the launcher\n", "")
 
 
+def test_what_native_code_prints_goes_to_a_file_and_python_to_the_screen(
+    tmp_path, capfd
+):
+    path = tmp_path / "native.log"
+    with (
+        path.open("w", buffering=1) as file,
+        threads.native_stderr_sent_to(file),
+    ):
+        os.write(2, b"native\n")  # As C++ does: past Python's stream.
+        print("python", file=sys.stderr)
+    os.write(2, b"native again\n")
+    assert path.read_text() == "native\n"
+    assert capfd.readouterr().err == "python\nnative again\n"
+
+
 def test_a_stream_kept_by_a_thread_left_behind_still_works(capsys):
     output = threads.Output(io.StringIO())
     with output.parted():
