@@ -17,7 +17,7 @@ from rlcomponents.actors import epsilon_greedy, q_values, store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn as dqn_learners
 from rlcomponents.losses import outliers
-from rlcomponents.networks import q_network
+from rlcomponents.networks import kinds, q_network
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting
 from rlcomponents.parameters import layout as layouts
@@ -42,7 +42,7 @@ def make_network(
     """Builds the Q-network; equal in every node, since its seed is the run's."""
     kind = config.network
     if kind == "auto":
-        kind = q_network.default_kind(environment_spec)
+        kind = kinds.default_kind(environment_spec)
     return q_network.make_network(
         kind,
         environment_spec,

@@ -7,25 +7,13 @@ values that depend on the seed only, when the constructor returns: so
 A target network is the same call again: two networks never share a variable.
 """
 
-import difflib
 from collections.abc import Sequence
 
-import numpy as np
 import sonnet as snt
 import tensorflow as tf
-from dm_env import specs as dm_env_specs
 
 from rlcomponents import specs
-from rlcomponents.networks import heads, initialisation, torsos
-
-_CONVOLUTIONAL = {  # Kind: convolutions, size of the last hidden layer.
-    "nature_dqn": (torsos.NATURE_DQN, 512),
-    "nips_dqn": (torsos.NIPS_DQN, 256),
-    "minatar": (torsos.MINATAR, 128),
-}
-
-KINDS = (*_CONVOLUTIONAL, "mlp")
-"""What `make_network` can build."""
+from rlcomponents.networks import heads, initialisation, kinds, torsos
 
 
 class QNetwork(snt.Module):
@@ -86,7 +74,7 @@ def make_network(
     pass as they are. All hidden layers have ReLUs. Convolutions have no padding.
 
     Args:
-        kind: One of `KINDS`. `nature_dqn`, `nips_dqn` and `minatar` are for
+        kind: One of `kinds.KINDS`. `nature_dqn`, `nips_dqn` and `minatar` are for
             observations `[H, W, C]`; `mlp` flattens any.
         environment_spec: With one observation array and discrete actions.
         dueling: Whether the last hidden layer is split into two streams, for the
@@ -101,20 +89,9 @@ def make_network(
         ValueError: Unknown kind, or one that does not fit the environment.
 
     Reference:
-        `torsos` names the paper of each kind; `heads` that of the dueling head.
+        `kinds` names the paper of each kind; `heads` that of the dueling head.
     """
-    if kind not in KINDS:
-        near = difflib.get_close_matches(kind, KINDS) or KINDS
-        raise ValueError(
-            f"Unknown network {kind!r}: use {' or '.join(map(repr, near))}."
-        )
-    _check_observations(environment_spec.observations)
-    actions = environment_spec.actions
-    if not isinstance(actions, dm_env_specs.DiscreteArray):
-        raise ValueError(
-            f"The actions are {actions}: a Q-network values each of a finite number of "
-            "actions; give an environment with a DiscreteArray action spec."
-        )
+    kinds.check(kind, environment_spec)
     if kind == "mlp":
         if not mlp_hidden_sizes or min(mlp_hidden_sizes) < 1:
             raise ValueError(
@@ -124,79 +101,8 @@ def make_network(
         *sizes, hidden_size = mlp_hidden_sizes
         torso: snt.Module = torsos.MLPTorso(sizes)
     else:
-        _check_images(kind, environment_spec.observations)
-        convolutions, hidden_size = _CONVOLUTIONAL[kind]
+        convolutions, hidden_size = kinds.CONVOLUTIONAL[kind]
         torso = torsos.ConvTorso(convolutions)
     make_head = heads.DuelingHead if dueling else heads.QHead
-    head = make_head(actions.num_values, hidden_size)
+    head = make_head(environment_spec.actions.num_values, hidden_size)
     return QNetwork(torso, head, environment_spec, seed=seed)
-
-
-def default_kind(environment_spec: specs.EnvironmentSpec) -> str:
-    """Names the network that fits the shape of an environment's observations.
-
-    Args:
-        environment_spec: With one observation array.
-
-    Returns:
-        For images `[H, W, C]`, `nature_dqn` if they are large enough for it (36 x 36),
-        else `minatar` (3 x 3). For anything else `mlp`.
-
-    Raises:
-        ValueError: A uint8 image has no channel axis: an MLP would flatten it.
-    """
-    observations = environment_spec.observations
-    _check_observations(observations)
-    if observations.dtype == np.uint8 and len(observations.shape) == 2:
-        raise ValueError(_no_channels(observations))
-    if len(observations.shape) == 3:
-        for kind in ("nature_dqn", "minatar"):
-            if _is_large_enough(kind, observations):
-                return kind
-    return "mlp"
-
-
-def _check_observations(observations: dm_env_specs.Array) -> None:
-    """Refuses observations that no network here can take."""
-    if not isinstance(observations, dm_env_specs.Array):
-        raise ValueError(
-            f"The observations are a {type(observations).__name__}: these networks "
-            "take one array; let a wrapper pick or concatenate the parts."
-        )
-    dtype = observations.dtype
-    if dtype not in (np.uint8, bool) and not np.issubdtype(dtype, np.floating):
-        raise ValueError(
-            f"The observations are {dtype.name}: give uint8 (scaled to [0, 1]), bool, "
-            "or a float type in a range of your choice."
-        )
-
-
-def _check_images(kind: str, observations: dm_env_specs.Array) -> None:
-    """Refuses observations that a convolutional kind cannot take."""
-    if len(observations.shape) == 2:
-        raise ValueError(_no_channels(observations))
-    if len(observations.shape) != 3:
-        raise ValueError(
-            f"{kind!r} takes images [H, W, C] and the observations have shape "
-            f"{observations.shape}: use 'mlp'."
-        )
-    if not _is_large_enough(kind, observations):
-        raise ValueError(
-            f"{kind!r} shrinks observations of shape {observations.shape} to nothing: "
-            "use 'minatar', 'mlp' or larger images."
-        )
-
-
-def _is_large_enough(kind: str, images: dm_env_specs.Array) -> bool:
-    """Whether anything is left of images `[H, W, C]` after the convolutions."""
-    convolutions, _ = _CONVOLUTIONAL[kind]
-    height, width, _ = images.shape
-    return torsos.output_size(convolutions, min(height, width)) >= 1
-
-
-def _no_channels(observations: dm_env_specs.Array) -> str:
-    return (
-        f"The observations have shape {observations.shape} and no channel axis: return "
-        "images [H, W, C] (for one channel [H, W, 1], or stack frames along the last "
-        "axis), or ask for 'mlp' to have them flattened."
-    )

@@ -10,7 +10,7 @@ import tensorflow as tf
 from dm_env import specs as dm_env_specs
 
 from rlcomponents import specs
-from rlcomponents.networks import heads, q_network, torsos
+from rlcomponents.networks import heads, kinds, q_network, torsos
 
 ATARI = ((84, 84, 4), np.uint8)
 MINATAR = ((10, 10, 4), bool)
@@ -187,54 +187,6 @@ def test_a_compiled_call_with_a_fixed_signature_creates_nothing_and_agrees():
     assert len(network.variables) == num_variables
 
 
-@pytest.mark.parametrize(
-    ("shape", "dtype", "kind"),
-    [
-        pytest.param(*ATARI, "nature_dqn", id="atari"),
-        pytest.param((64, 64, 3), np.uint8, "nature_dqn", id="another-image"),
-        pytest.param(*MINATAR, "minatar", id="minatar"),
-        pytest.param((36, 40, 1), np.uint8, "nature_dqn", id="smallest-for-nature"),
-        pytest.param((35, 40, 1), np.uint8, "minatar", id="too-small-for-nature"),
-        pytest.param((3, 8, 3), np.float32, "minatar", id="smallest-for-minatar"),
-        pytest.param((2, 8, 3), np.float32, "mlp", id="too-small-for-any-convolution"),
-        pytest.param(*CATCH, "mlp", id="catch"),
-        pytest.param(*VECTOR, "mlp", id="vector"),
-        pytest.param((), np.float32, "mlp", id="scalar"),
-    ],
-)
-def test_the_default_kind_fits_the_observations(shape, dtype, kind):
-    spec = _environment_spec(shape, dtype)
-    assert q_network.default_kind(spec) == kind
-    q_network.make_network(kind, spec, seed=0)
-
-
-def test_an_image_without_channel_axis_is_refused_with_its_shape_and_what_to_do():
-    spec = _environment_spec((84, 84), np.uint8)
-    for build in (
-        lambda: q_network.make_network("nature_dqn", spec, seed=0),
-        lambda: q_network.default_kind(spec),
-    ):
-        with pytest.raises(ValueError, match=r"shape \(84, 84\) .* \[H, W, 1\]"):
-            build()
-
-
-@pytest.mark.parametrize(
-    ("kind", "shape", "dtype", "message"),
-    [
-        pytest.param("natur_dqn", *ATARI, "use 'nature_dqn'", id="near-name"),
-        pytest.param("resnet", *ATARI, "'nature_dqn' or 'nips_dqn'", id="unknown-name"),
-        pytest.param(
-            "nature_dqn", *MINATAR, r"\(10, 10, 4\) to nothing", id="too-small"
-        ),
-        pytest.param("minatar", *VECTOR, r"shape \(5,\): use 'mlp'", id="vector"),
-        pytest.param("mlp", (5,), np.int32, "int32: give uint8", id="integers"),
-    ],
-)
-def test_kinds_that_do_not_fit_are_refused(kind, shape, dtype, message):
-    with pytest.raises(ValueError, match=message):
-        q_network.make_network(kind, _environment_spec(shape, dtype), seed=0)
-
-
 @pytest.mark.parametrize("sizes", [(), (8, 0)])
 def test_an_mlp_without_hidden_units_is_refused(sizes):
     with pytest.raises(ValueError, match="mlp_hidden_sizes is"):
@@ -243,20 +195,13 @@ def test_an_mlp_without_hidden_units_is_refused(sizes):
         )
 
 
-def test_continuous_actions_are_refused():
-    spec = _environment_spec(*VECTOR)._replace(
-        actions=dm_env_specs.BoundedArray((2,), np.float32, -1.0, 1.0)
-    )
-    with pytest.raises(ValueError, match="finite number of actions"):
-        q_network.make_network("mlp", spec, seed=0)
+def test_a_kind_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"\(10, 10, 4\) to nothing"):
+        q_network.make_network("nature_dqn", _environment_spec(*MINATAR), seed=0)
 
 
-def test_nested_observations_are_refused():
-    spec = _environment_spec(*VECTOR)
-    spec = spec._replace(observations={"position": spec.observations})
-    for build in (
-        lambda: q_network.make_network("mlp", spec, seed=0),
-        lambda: q_network.default_kind(spec),
-    ):
-        with pytest.raises(ValueError, match="The observations are a dict"):
-            build()
+@pytest.mark.parametrize("shape", [(36, 40, 1), (3, 8, 3), (2, 8, 3), (5,), ()])
+def test_the_default_kind_of_any_shape_can_be_built(shape):
+    spec = _environment_spec(shape, np.float32)
+    network = q_network.make_network(kinds.default_kind(spec), spec, seed=0)
+    assert network(tf.zeros([2, *shape])).shape == (2, 6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rlcomponents.networks import torsos
+from rlcomponents.networks import kinds, torsos
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_images_are_scaled_and_floats_pass(observations, floats):
 @pytest.mark.parametrize(
     ("convolutions", "shape", "num_features"),
     [
-        pytest.param(torsos.NATURE_DQN, (84, 84, 4), 7 * 7 * 64, id="nature"),
-        pytest.param(torsos.NIPS_DQN, (84, 84, 4), 9 * 9 * 32, id="nips"),
-        pytest.param(torsos.MINATAR, (10, 10, 4), 8 * 8 * 16, id="minatar"),
+        pytest.param(kinds.NATURE_DQN, (84, 84, 4), 7 * 7 * 64, id="nature"),
+        pytest.param(kinds.NIPS_DQN, (84, 84, 4), 9 * 9 * 32, id="nips"),
+        pytest.param(kinds.MINATAR, (10, 10, 4), 8 * 8 * 16, id="minatar"),
     ],
 )
 def test_published_stacks_have_the_published_number_of_features(
@@ -37,7 +37,7 @@ def test_published_stacks_have_the_published_number_of_features(
 
 
 def test_a_convolution_matches_sums_over_its_windows():
-    torso = torsos.ConvTorso([torsos.Convolution(channels=2, kernel=2, stride=2)])
+    torso = torsos.ConvTorso([kinds.Convolution(channels=2, kernel=2, stride=2)])
     images = np.random.default_rng(0).normal(size=[3, 4, 6, 5]).astype(np.float32)
     features = torso(tf.constant(images)).numpy().reshape(3, 2, 3, 2)
     b, w = (variable.numpy() for variable in torso.trainable_variables)
@@ -66,10 +66,10 @@ def test_an_mlp_without_layers_is_the_flat_observation():
 
 @pytest.mark.parametrize("size", [8, 35, 36, 39, 40, 84])
 def test_output_size_is_what_the_convolutions_leave(size):
-    predicted = torsos.output_size(torsos.NATURE_DQN, size)
+    predicted = kinds.output_size(kinds.NATURE_DQN, size)
     if predicted < 1:
         assert size < 36
         return
-    torso = torsos.ConvTorso(torsos.NATURE_DQN)
+    torso = torsos.ConvTorso(kinds.NATURE_DQN)
     features = torso(tf.zeros([1, size, size, 1]))
     assert features.shape[-1] == predicted**2 * 64

@@ -1,0 +1,141 @@
+"""Which kinds of Q-network there are, and which environments each of them fits.
+
+No TensorFlow here: whoever builds a program can refuse a network that does not fit
+before any process starts.
+"""
+
+import difflib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from dm_env import specs as dm_env_specs
+
+from rlcomponents import specs
+
+
+class Convolution(NamedTuple):
+    """One square convolution without padding, followed by a ReLU."""
+
+    channels: int
+    kernel: int
+    stride: int
+
+
+NATURE_DQN = (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1))
+"""Mnih et al. 2015, https://doi.org/10.1038/nature14236; then 512 hidden units."""
+
+NIPS_DQN = (Convolution(16, 8, 4), Convolution(32, 4, 2))
+"""Mnih et al. 2013, https://arxiv.org/abs/1312.5602; then 256 hidden units."""
+
+MINATAR = (Convolution(16, 3, 1),)
+"""Young and Tian 2019, https://arxiv.org/abs/1903.03176; then 128 hidden units."""
+
+CONVOLUTIONAL = {  # Kind: convolutions, size of the last hidden layer.
+    "nature_dqn": (NATURE_DQN, 512),
+    "nips_dqn": (NIPS_DQN, 256),
+    "minatar": (MINATAR, 128),
+}
+"""Kinds for observations `[H, W, C]`."""
+
+KINDS = (*CONVOLUTIONAL, "mlp")
+"""All kinds; `mlp` flattens any observation."""
+
+
+def check(kind: str, environment_spec: specs.EnvironmentSpec) -> None:
+    """Checks that a network of this kind can value what an environment shows.
+
+    Raises:
+        ValueError: Unknown kind, or one that does not fit the environment.
+    """
+    if kind not in KINDS:
+        near = difflib.get_close_matches(kind, KINDS) or KINDS
+        raise ValueError(
+            f"Unknown network {kind!r}: use {' or '.join(map(repr, near))}."
+        )
+    _check_observations(environment_spec.observations)
+    actions = environment_spec.actions
+    if not isinstance(actions, dm_env_specs.DiscreteArray):
+        raise ValueError(
+            f"The actions are {actions}: a Q-network values each of a finite number of "
+            "actions; give an environment with a DiscreteArray action spec."
+        )
+    if kind in CONVOLUTIONAL:
+        _check_images(kind, environment_spec.observations)
+
+
+def default_kind(environment_spec: specs.EnvironmentSpec) -> str:
+    """Names the network that fits the shape of an environment's observations.
+
+    Args:
+        environment_spec: With one observation array.
+
+    Returns:
+        For images `[H, W, C]`, `nature_dqn` if they are large enough for it (36 x 36),
+        else `minatar` (3 x 3). For anything else `mlp`.
+
+    Raises:
+        ValueError: A uint8 image has no channel axis: an MLP would flatten it.
+    """
+    observations = environment_spec.observations
+    _check_observations(observations)
+    if observations.dtype == np.uint8 and len(observations.shape) == 2:
+        raise ValueError(_no_channels(observations))
+    if len(observations.shape) == 3:
+        for kind in ("nature_dqn", "minatar"):
+            if _is_large_enough(kind, observations):
+                return kind
+    return "mlp"
+
+
+def output_size(convolutions: Sequence[Convolution], size: int) -> int:
+    """Returns the height (or width) after the convolutions; below 1: too small."""
+    for layer in convolutions:
+        size = (size - layer.kernel) // layer.stride + 1
+    return size
+
+
+def _check_observations(observations: dm_env_specs.Array) -> None:
+    """Refuses observations that no network here can take."""
+    if not isinstance(observations, dm_env_specs.Array):
+        raise ValueError(
+            f"The observations are a {type(observations).__name__}: these networks "
+            "take one array; let a wrapper pick or concatenate the parts."
+        )
+    dtype = observations.dtype
+    if dtype not in (np.uint8, bool) and not np.issubdtype(dtype, np.floating):
+        raise ValueError(
+            f"The observations are {dtype.name}: give uint8 (scaled to [0, 1]), bool, "
+            "or a float type in a range of your choice."
+        )
+
+
+def _check_images(kind: str, observations: dm_env_specs.Array) -> None:
+    """Refuses observations that a convolutional kind cannot take."""
+    if len(observations.shape) == 2:
+        raise ValueError(_no_channels(observations))
+    if len(observations.shape) != 3:
+        raise ValueError(
+            f"{kind!r} takes images [H, W, C] and the observations have shape "
+            f"{observations.shape}: use 'mlp'."
+        )
+    if not _is_large_enough(kind, observations):
+        raise ValueError(
+            f"{kind!r} shrinks observations of shape {observations.shape} to nothing: "
+            "use 'minatar', 'mlp' or larger images."
+        )
+
+
+def _is_large_enough(kind: str, images: dm_env_specs.Array) -> bool:
+    """Whether anything is left of images `[H, W, C]` after the convolutions."""
+    convolutions, _ = CONVOLUTIONAL[kind]
+    height, width, _ = images.shape
+    return output_size(convolutions, min(height, width)) >= 1
+
+
+def _no_channels(observations: dm_env_specs.Array) -> str:
+    return (
+        f"The observations have shape {observations.shape} and no channel axis: return "
+        "images [H, W, C] (for one channel [H, W, 1], or stack frames along the last "
+        "axis), or ask for 'mlp' to have them flattened."
+    )
