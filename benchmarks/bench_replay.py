@@ -1,0 +1,311 @@
+"""Measures what a transition of Atari costs in replay: bytes, memory, items a second.
+
+Compares our layout (single frames, stacked again when sampled) with whole stacks as
+Acme's `NStepTransitionAdder` sends them, on the same steps of Pong. The server runs in
+a process of its own, so that its memory is nobody else's; all goes over the network.
+
+    frames   in the chunks of a checkpoint, which holds each chunk once: exact
+    wire     bytes through a proxy between client and server
+    memory   growth of the server's resident set
+    CPU      of client and server together, restacking included
+
+Run: python benchmarks/bench_replay.py (about half a minute).
+"""
+
+import contextlib
+import functools
+import glob
+import multiprocessing
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import dm_env
+import numpy as np
+import portpicker
+import reverb
+import tensorflow as tf
+from acme.adders import reverb as acme_reverb
+from reverb.cc import schema_pb2
+
+from rlcomponents import specs
+from rlcomponents.environments import registry
+from rlcomponents.replay import adders, batches, limits, servers, tables
+
+NUM_STEPS = 1_500  # Of Pong, recorded once.
+REPEATS = 3  # Of the recording, for memory and speed.
+BATCH_SIZE = 32
+NUM_BATCHES = 150
+FRAME_BYTES = 84 * 84
+MAX_FRAMES = 1.3  # A transition, sent and kept.
+
+Step = tuple[np.int32 | None, dm_env.TimeStep]
+
+
+class Layout(NamedTuple):
+    """One way to keep transitions."""
+
+    name: str
+    make_tables: Callable[[specs.EnvironmentSpec], list[reverb.Table]]
+    make_adder: Callable[[str, specs.EnvironmentSpec], Any]
+    make_reader: Callable[[str, specs.EnvironmentSpec], Any]
+
+
+def main() -> None:
+    """Prints the table, and fails where a transition costs more than it may."""
+    environment = registry.make_factory("atari:pong")(0)
+    spec = specs.make_environment_spec(environment)
+    steps = list(_record(environment, spec))
+    ours, theirs = (_measure(layout, spec, steps) for layout in (FRAMES, STACKS))
+    print(f"{NUM_STEPS} steps of Pong, one-step transitions, batches of {BATCH_SIZE}")
+    print(f"{'per transition':32}{FRAMES.name:>12}{STACKS.name:>12}{'ratio':>8}")
+    for name, value in ours.items():
+        other = theirs[name]
+        print(f"{name:32}{value:12,.2f}{other:12,.2f}{other / value:8.2f}")
+    frames = ours["frames kept"]
+    if frames > MAX_FRAMES:
+        raise SystemExit(f"{frames:.2f} frames a transition: {MAX_FRAMES} are allowed.")
+
+
+def _measure(
+    layout: Layout, spec: specs.EnvironmentSpec, steps: list[Step]
+) -> dict[str, float]:
+    with _server(layout, spec) as (address, pid):
+        with _proxy(address) as (proxy_address, counts):
+            _insert(layout, proxy_address, spec, steps)
+            bytes_in = counts["to_server"] / NUM_STEPS
+            frames = _frames_kept(address) / NUM_STEPS
+            with contextlib.closing(layout.make_reader(proxy_address, spec)) as reader:
+                before = counts["to_client"]
+                num_drawn = _draw(reader)
+                bytes_out = (counts["to_client"] - before) / num_drawn
+        memory = _resident_bytes(pid)
+        with _stopwatch(pid) as inserting:
+            for _ in range(REPEATS):
+                _insert(layout, address, spec, steps)
+        num_inserted = REPEATS * NUM_STEPS
+        memory = (_resident_bytes(pid) - memory) / num_inserted
+        with contextlib.closing(layout.make_reader(address, spec)) as reader:
+            reader.next_batch(60.0)
+            with _stopwatch(pid) as sampling:
+                num_sampled = _draw(reader)
+    return {
+        "frames kept": frames,
+        "frame bytes before compression": frames * FRAME_BYTES,
+        "wire bytes, inserted": bytes_in,
+        "wire bytes, sampled": bytes_out,
+        "server memory, bytes": memory,
+        "CPU microseconds, inserted": 1e6 * inserting["cpu"] / num_inserted,
+        "CPU microseconds, sampled": 1e6 * sampling["cpu"] / num_sampled,
+        "microseconds, inserted": 1e6 * inserting["wall"] / num_inserted,
+        "microseconds, sampled": 1e6 * sampling["wall"] / num_sampled,
+    }
+
+
+def _record(
+    environment: dm_env.Environment, spec: specs.EnvironmentSpec
+) -> Iterator[Step]:
+    """Yields steps with the action before each; the last one is a truncation."""
+    rng = np.random.default_rng(0)
+    timestep = environment.reset()
+    yield None, timestep
+    for step in range(NUM_STEPS):
+        if timestep.last():
+            timestep = environment.reset()
+            yield None, timestep
+        action = np.int32(rng.integers(spec.actions.num_values))
+        timestep = environment.step(action)
+        if step == NUM_STEPS - 1:
+            timestep = timestep._replace(step_type=dm_env.StepType.LAST)
+        yield action, timestep
+
+
+def _insert(
+    layout: Layout, address: str, spec: specs.EnvironmentSpec, steps: list[Step]
+) -> None:
+    adder = layout.make_adder(address, spec)
+    for action, timestep in steps:
+        if action is None:
+            adder.add_first(timestep)
+        else:
+            adder.add(action, timestep)
+    # Both have ended an episode, and Acme's has waited for the server by itself.
+    if isinstance(adder, adders.TransitionAdder):
+        adder.flush()
+
+
+def _draw(reader: Any) -> int:
+    """Draws batches; returns how many items that was."""
+    for _ in range(NUM_BATCHES):
+        reader.next_batch(60.0)
+    return NUM_BATCHES * BATCH_SIZE
+
+
+def _frames_kept(address: str) -> int:
+    path = reverb.Client(address).checkpoint()
+    frames = 0
+    for file in glob.glob(f"{path}/chunks.tfrecord*"):
+        for record in tf.data.TFRecordDataset(file, compression_type="ZLIB"):
+            [tensor] = schema_pb2.ChunkData.FromString(record.numpy()).data.tensors
+            if tensor.dtype == tf.uint8.as_datatype_enum:
+                shape = [dimension.size for dimension in tensor.tensor_shape.dim]
+                frames += int(np.prod(shape)) // FRAME_BYTES
+    shutil.rmtree(path)
+    return frames
+
+
+def _resident_bytes(pid: int) -> int:
+    with open(f"/proc/{pid}/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextlib.contextmanager
+def _stopwatch(pid: int) -> Iterator[dict[str, float]]:
+    """Times what is inside: wall seconds, and CPU seconds of client and server."""
+    taken: dict[str, float] = {}
+    wall, cpu = time.perf_counter(), time.process_time() + _cpu_secs(pid)
+    yield taken
+    taken["wall"] = time.perf_counter() - wall
+    taken["cpu"] = time.process_time() + _cpu_secs(pid) - cpu
+
+
+def _cpu_secs(pid: int) -> float:
+    with open(f"/proc/{pid}/stat") as stat:
+        user, system = stat.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def _server(layout: Layout, spec: specs.EnvironmentSpec) -> Iterator[tuple[str, int]]:
+    port = portpicker.pick_unused_port()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(layout.make_tables, spec, port), daemon=True
+    )
+    process.start()
+    try:
+        reverb.Client(f"localhost:{port}").server_info(60)
+        yield f"localhost:{port}", process.pid or 0
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve(
+    make_tables: Callable[[specs.EnvironmentSpec], list[reverb.Table]],
+    spec: specs.EnvironmentSpec,
+    port: int,
+) -> None:
+    servers.make_server(make_tables(spec), port).wait()
+
+
+@contextlib.contextmanager
+def _proxy(address: str) -> Iterator[tuple[str, dict[str, int]]]:
+    """Passes on what is sent to its own address, and counts it."""
+    counts = {"to_server": 0, "to_client": 0}
+    host, port = address.split(":")
+    listener = socket.create_server(("localhost", 0))
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):  # The listener is closed at the end.
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection((host, int(port)))
+                for ends in (
+                    (client, server, "to_server"),
+                    (server, client, "to_client"),
+                ):
+                    threading.Thread(target=carry, args=ends, daemon=True).start()
+
+    def carry(source: socket.socket, sink: socket.socket, way: str) -> None:
+        with contextlib.suppress(OSError):  # One end hangs up; so does the other.
+            while chunk := source.recv(1 << 16):
+                sink.sendall(chunk)
+                counts[way] += len(chunk)
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"localhost:{listener.getsockname()[1]}", counts
+    finally:
+        listener.close()
+
+
+class _AcmeClient:
+    """Takes an argument that Acme 0.2.4 gives and Reverb 0.11 no longer knows."""
+
+    def __init__(self, address: str) -> None:
+        self._client = reverb.Client(address)
+
+    def trajectory_writer(
+        self, num_keep_alive_refs: int, get_signature_timeout_ms: int
+    ) -> reverb.TrajectoryWriter:
+        del get_signature_timeout_ms
+        return self._client.trajectory_writer(num_keep_alive_refs)
+
+
+class _StackReader:
+    """Reads whole stacks, with the settings of `ReplayBatches`."""
+
+    def __init__(self, address: str, spec: specs.EnvironmentSpec) -> None:
+        del spec
+        dataset = reverb.TrajectoryDataset.from_table_signature(
+            address,
+            acme_reverb.DEFAULT_PRIORITY_TABLE,
+            max_in_flight_samples_per_worker=BATCH_SIZE,
+            num_workers_per_iterator=1,
+        )
+        self._batches = iter(dataset.batch(BATCH_SIZE, drop_remainder=True))
+
+    def next_batch(self, timeout_secs: float) -> Any:
+        """Returns a batch, however long it takes."""
+        del timeout_secs
+        return next(self._batches)
+
+    def close(self) -> None:
+        """Ends the stream."""
+        del self._batches
+
+
+def _make_stack_tables(spec: specs.EnvironmentSpec) -> list[reverb.Table]:
+    return [
+        reverb.Table(
+            acme_reverb.DEFAULT_PRIORITY_TABLE,
+            reverb.selectors.Uniform(),
+            reverb.selectors.Fifo(),
+            max_size=100_000,
+            rate_limiter=reverb.rate_limiters.MinSize(1),
+            signature=acme_reverb.NStepTransitionAdder.signature(spec),
+        )
+    ]
+
+
+def _make_stack_adder(address: str, spec: specs.EnvironmentSpec) -> Any:
+    del spec
+    return acme_reverb.NStepTransitionAdder(
+        _AcmeClient(address), n_step=1, discount=0.99, max_in_flight_items=16
+    )
+
+
+def _make_frame_tables(spec: specs.EnvironmentSpec) -> list[reverb.Table]:
+    return tables.make_tables(
+        spec,
+        limits.ReplayLimits(max_items=100_000, min_items=1, batch_size=BATCH_SIZE),
+    )
+
+
+FRAMES = Layout(
+    "frames",
+    _make_frame_tables,
+    functools.partial(adders.TransitionAdder, num_steps=1, discount=0.99),
+    lambda address, spec: batches.ReplayBatches([address], spec, batch_size=BATCH_SIZE),
+)
+STACKS = Layout("stacks", _make_stack_tables, _make_stack_adder, _StackReader)
+
+
+if __name__ == "__main__":
+    main()
