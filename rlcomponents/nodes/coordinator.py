@@ -292,11 +292,9 @@ class _Progress:
         elif now.steps > self._last.steps:
             self._last = now
         self._recent.append(now)
-        # Two at least, or a round that took longer than the window had no rate.
-        while (
-            len(self._recent) > 2
-            and self._recent[1].secs <= now.secs - _RATE_WINDOW_SECS
-        ):
+        # One from before the window stays: a round may take longer than that.
+        window_start_secs = secs - _RATE_WINDOW_SECS
+        while len(self._recent) > 1 and self._recent[1].secs <= window_start_secs:
             self._recent.popleft()
 
     @property

@@ -175,8 +175,9 @@ def test_the_training_return_is_that_of_recent_games(program):
     for episodes, episode_return in ((90, 0.0), (180, 1.0), (190, 4.0)):
         program.report("bundle-0", episodes=episodes, episode_return=episode_return)
         coordinator.step()
-    # The first 90 games are forgotten: without them there are still a hundred.
-    assert program.last("train_return") == [(90 * 1.0 + 10 * 4.0) / 100]
+    # The first 90 games are forgotten once there are a hundred without them.
+    returns = [row["train_return"] for row in program.rows()]
+    assert returns == [0.0, 90 * 1.0 / 180, (90 * 1.0 + 10 * 4.0) / 100]
 
 
 def test_a_worker_that_starts_again_takes_no_games_back(program):
@@ -326,6 +327,13 @@ def test_the_program_ends_after_the_last_evaluation_only(program):
     program.evaluate(MAX_STEPS, 2.0, final=1, episodes=30)
     assert coordinator.step()
     assert program.summary().reason == "max_steps"
+
+
+def test_the_last_evaluation_of_a_smaller_budget_does_not_end_the_program(program):
+    coordinator = program.coordinator()
+    program.learn(MAX_STEPS // 2)
+    program.evaluate(MAX_STEPS // 2, 1.0, final=1)
+    assert not coordinator.step()
 
 
 def test_the_end_of_the_program_is_its_doing(program):
