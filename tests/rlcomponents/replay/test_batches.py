@@ -17,6 +17,7 @@ SCALAR = dm_env_specs.Array((), np.float32)
 VECTOR = dm_env_specs.Array((2,), np.float32)
 LONG_SECS = 30.0  # Never waited for: the event comes first, or the test fails.
 NOWHERE = "localhost:1"
+PIXELS = np.array([[0, 100], [50, 150]], np.uint8)
 
 
 @pytest.fixture
@@ -30,7 +31,8 @@ def draw_from(resources):
 
 
 def _stack(frames):
-    return np.stack([np.full((2, 2), frame, np.uint8) for frame in frames], axis=-1)
+    """Frames whose four pixels differ; the first is the frame's number."""
+    return np.stack([PIXELS + np.uint8(frame) for frame in frames], axis=-1)
 
 
 def _fill(replay, spec, observations, num_steps=1):
@@ -59,7 +61,7 @@ def test_frames_are_stacked_again(make_spec, make_replay, draw_from):
     for observation, action, reward, discount, next_observation in zip(
         *(leaf.numpy() for leaf in batch), strict=True
     ):
-        step = int(observation[0, 0, -1])  # The frame of step t has colour t.
+        step = int(observation[0, 0, -1])  # The frame of step t is number t.
         after = min(step + 2, 10)
         np.testing.assert_array_equal(observation, _stack(frames[step : step + 3]))
         np.testing.assert_array_equal(
