@@ -1,0 +1,114 @@
+"""One actor-learner of the asynchronous methods: rollout, gradient, lock-free update.
+
+The four algorithms of the paper differ in a strategy object, not in this loop.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rlcomponents import core
+from rlcomponents import environment_loop as loops
+from rlcomponents.learners import rollouts
+from rlcomponents.parameters import tf_variables
+
+
+class Strategy(rollouts.Policy, Protocol):
+    """How an algorithm acts, what it bootstraps from, and its loss.
+
+    Attributes:
+        variables: The worker's copy of the parameters.
+        target_variables: Its copy of the target parameters; None without such.
+        keeps_next_action: Whether the gradient needs the action that follows the
+            rollout.
+    """
+
+    variables: tf_variables.FlatVariables
+    target_variables: tf_variables.FlatVariables | None
+    keeps_next_action: bool
+
+    def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
+        """Returns the loss and its gradient, `[num_parameters]` float32.
+
+        Summed over the steps of each environment, and averaged over environments: the
+        size is that of one environment, however many there are.
+        """
+
+    def set_progress(self, steps: int) -> None:
+        """Learns of the agent steps of all workers, for what is annealed."""
+
+
+class WorkerStep(NamedTuple):
+    """What came of one rollout.
+
+    Attributes:
+        steps: Agent steps taken.
+        loss: Of the rollout.
+        push: The store's verdict.
+        episodes: Games that ended.
+    """
+
+    steps: int
+    loss: float
+    push: core.PushResult
+    episodes: tuple[loops.EpisodeEnd, ...]
+
+
+class AsyncWorker:
+    """Pulls, plays a rollout, computes one gradient and pushes it. Not thread-safe.
+
+    Reference:
+        Mnih et al. 2016, Algorithms 1, S2 and S3: https://arxiv.org/abs/1602.01783.
+        Differs: one-step methods act and learn with a copy that is pulled before each
+        rollout, where the paper reads the shared parameters at every step.
+    """
+
+    def __init__(
+        self,
+        collector: rollouts.RolloutCollector,
+        strategy: Strategy,
+        store: core.ParameterStore,
+        *,
+        target_period_steps: int | None,
+    ) -> None:
+        """Offers the strategy's values as initial parameters, and pulls once.
+
+        Args:
+            collector: Plays with the same strategy.
+            strategy: The algorithm.
+            store: Where parameters come from and gradients go.
+            target_period_steps: The store's period of target copies, in agent steps.
+                None where the strategy has no target.
+        """
+        self._collector = collector
+        self._strategy = strategy
+        self._store = store
+        self._target_period_steps = target_period_steps
+        self._target_clock: int | None = None
+        store.initialise(strategy.variables.vector())
+        self.pull()
+
+    def pull(self) -> core.Snapshot:
+        """Takes the parameters from the store, and the target copy where it is new."""
+        self.snapshot = self._store.pull()
+        self._strategy.variables.assign(self.snapshot.vector)
+        if self._strategy.target_variables is not None:
+            assert self._target_period_steps is not None
+            clock = self.snapshot.steps // self._target_period_steps
+            if clock != self._target_clock:
+                target = self._store.pull(target=True)
+                self._strategy.target_variables.assign(target.vector)
+                self._target_clock = clock
+        self._strategy.set_progress(self.snapshot.steps)
+        return self.snapshot
+
+    def step(self) -> WorkerStep:
+        """Plays one rollout and pushes its gradient."""
+        snapshot = self.pull()
+        rollout, episodes = self._collector.collect(
+            keep_next_action=self._strategy.keeps_next_action
+        )
+        loss, gradient = self._strategy.gradient(rollout)
+        steps = rollout.reward.size
+        push = self._store.push(gradient, snapshot.versions, steps)
+        return WorkerStep(steps, loss, push, episodes)

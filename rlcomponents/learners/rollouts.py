@@ -1,0 +1,171 @@
+"""Rollouts: a few steps of a few environments, from which one gradient is computed."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from rlcomponents import environment_batch, returns
+from rlcomponents import environment_loop as loops
+
+
+class Rollout(NamedTuple):
+    """T steps of N environments, time first. An episode may end and another begin.
+
+    Attributes:
+        observation: `[T, N, ...]`, acted on.
+        is_first: `[T, N]` bool, where an episode begins.
+        action: `[T, N]` int32 or `[T, N, D]` float32.
+        reward: `[T, N]` float32, clipped.
+        discount: `[T, N]` float32, gamma times the environment's own: 0 at terminations.
+        last: `[T, N]` bool, where the step ended an episode.
+        next_observation: `[T, N, ...]`, after the step; the episode's last one where
+            `last`.
+        next_action: `[N]` or `[N, D]`, chosen for what follows the rollout.
+        state: Of a recurrent policy before the first step.
+        bootstrap: `[T, N]` float32, value of `next_observation` where the rollout
+            leaves an episode: at `last` and in the last row. 0 elsewhere.
+    """
+
+    observation: np.ndarray
+    is_first: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    discount: np.ndarray
+    last: np.ndarray
+    next_observation: np.ndarray
+    next_action: np.ndarray
+    state: Any
+    bootstrap: np.ndarray
+
+    def n_step_returns(self) -> np.ndarray:
+        """Returns `[T, N]` float32: the longest return there is for each step.
+
+            R_t = r_t + d_t R_{t+1}     within an episode
+            R_t = r_t + d_t V(s')       where the rollout leaves it
+
+        Reference:
+            Mnih et al. 2016, Algorithms S2 and S3: https://arxiv.org/abs/1602.01783.
+        """
+        leaves = self.last.copy()
+        leaves[-1] = True
+        reward = self.reward + np.where(leaves, self.discount * self.bootstrap, 0.0)
+        discount = np.where(leaves, 0.0, self.discount)
+        return returns.n_step_return(reward, discount, np.zeros_like(reward[-1]))
+
+
+class Policy(Protocol):
+    """What a rollout needs of whoever acts."""
+
+    def initial_state(self, num_environments: int) -> Any:
+        """Returns the state before the first step; `()` without memory."""
+
+    def act(
+        self, observation: np.ndarray, is_first: np.ndarray, state: Any
+    ) -> tuple[np.ndarray, Any]:
+        """Chooses actions `[N, ...]`; returns them and the state after them."""
+
+    def value(self, observation: np.ndarray, state: Any) -> np.ndarray:
+        """Returns `[N]` float32, what to bootstrap from; zeros where nothing is."""
+
+
+class RolloutCollector:
+    """Plays rollouts of up to `max_steps` in a batch of environments. Not thread-safe."""
+
+    def __init__(
+        self,
+        environments: environment_batch.EnvironmentBatch,
+        policy: Policy,
+        *,
+        max_steps: int,
+        discount: float,
+        max_abs_reward: float | None,
+    ) -> None:
+        """Stores its parts.
+
+        Args:
+            environments: Stepped as one.
+            policy: Acts in all of them.
+            max_steps: t_max. With a single environment a rollout also ends where an
+                episode does, as in the paper; with several it goes on with the next.
+            discount: gamma per agent step.
+            max_abs_reward: Each reward is clipped to this size. None: not.
+
+        Raises:
+            ValueError: `max_steps` is below 1.
+        """
+        if max_steps < 1:
+            raise ValueError(f"max_steps is {max_steps}: a rollout needs at least 1.")
+        self._environments = environments
+        self._policy = policy
+        self._max_steps = max_steps
+        self._discount = discount
+        self._max_abs_reward = max_abs_reward
+        self._state = policy.initial_state(len(environments))
+        self._chosen: tuple[np.ndarray, Any] | None = None
+
+    def collect(
+        self, *, keep_next_action: bool
+    ) -> tuple[Rollout, tuple[loops.EpisodeEnd, ...]]:
+        """Plays one rollout.
+
+        Args:
+            keep_next_action: Whether the action after the rollout is chosen now, by the
+                policy as it is, and really taken next (Sarsa).
+
+        Returns:
+            The rollout, and the games that ended in it.
+        """
+        state = self._state
+        rows: list[tuple[np.ndarray, ...]] = []
+        episodes: list[loops.EpisodeEnd] = []
+        single = len(self._environments) == 1
+        while len(rows) < self._max_steps:
+            observation, is_first = self._environments.observe()
+            action, self._state = self._act(observation, is_first)
+            step = self._environments.step(action)
+            episodes += step.episodes
+            reward = step.reward
+            if self._max_abs_reward is not None:
+                reward = np.clip(reward, -self._max_abs_reward, self._max_abs_reward)
+            discount = self._discount * step.discount
+            is_end = len(rows) + 1 == self._max_steps or (single and step.last[0])
+            # A terminal state is worth nothing, so only truncations ask for its value.
+            asked = (step.last | is_end) & (discount > 0.0)
+            bootstrap = np.zeros_like(reward)
+            if asked.any():
+                values = self._policy.value(step.observation, self._state)
+                bootstrap = np.where(asked, values, 0.0).astype(np.float32)
+            rows.append(
+                (
+                    observation,
+                    is_first,
+                    action,
+                    reward,
+                    discount.astype(np.float32),
+                    step.last,
+                    step.observation,
+                    bootstrap,
+                )
+            )
+            if is_end:
+                break
+        columns = [np.stack(column) for column in zip(*rows, strict=True)]
+        next_action = columns[2][-1]
+        if keep_next_action:
+            self._chosen = self._choose(*self._environments.observe())
+            next_action = self._chosen[0]
+        return (
+            Rollout(*columns[:7], next_action, state, columns[7]),
+            tuple(episodes),
+        )
+
+    def _act(
+        self, observation: np.ndarray, is_first: np.ndarray
+    ) -> tuple[np.ndarray, Any]:
+        chosen, self._chosen = self._chosen, None
+        return chosen or self._choose(observation, is_first)
+
+    def _choose(
+        self, observation: np.ndarray, is_first: np.ndarray
+    ) -> tuple[np.ndarray, Any]:
+        return self._policy.act(observation, is_first, self._state)
