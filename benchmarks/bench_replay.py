@@ -85,12 +85,12 @@ def _measure(
                 before = counts["to_client"]
                 num_drawn = _draw(reader)
                 bytes_out = (counts["to_client"] - before) / num_drawn
-        memory = _resident_bytes(pid)
+        memory_before = _resident_bytes(pid)
         with _stopwatch(pid) as inserting:
             for _ in range(REPEATS):
                 _insert(layout, address, spec, steps)
         num_inserted = REPEATS * NUM_STEPS
-        memory = (_resident_bytes(pid) - memory) / num_inserted
+        memory = (_resident_bytes(pid) - memory_before) / num_inserted
         with contextlib.closing(layout.make_reader(address, spec)) as reader:
             reader.next_batch(60.0)
             with _stopwatch(pid) as sampling:

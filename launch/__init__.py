@@ -5,5 +5,6 @@ dqn           trains DQN in one process
 evaluate      plays the policy that a run has saved
 demo          trains for four minutes and shows what was learned
 training      what the training scripts do: flags, run folder, live view, last words
+saved_runs    finds what a run has saved
 command_line  flags from the settings of an agent
 """

@@ -5,18 +5,29 @@ said in one sentence, with exit code 2, before anything starts.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import difflib
+import pathlib
 import re
 import sys
-import types
+import traceback
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
+
+import agents
+import launch
+import rlcomponents
+from agents.dqn import setting_checks
 
 BAD_INPUT_EXIT_CODE = 2
 
 _NONE = "none"
+_OWN_FOLDERS = [
+    pathlib.Path(str(package.__file__)).parent
+    for package in (agents, launch, rlcomponents)
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,8 +63,32 @@ class Flags(typing.NamedTuple):
 
 def refuse(message: object) -> NoReturn:
     """Ends the process for bad input, with one sentence on stderr."""
-    print(f"{_program()}: {message}", file=sys.stderr, flush=True)
+    sentence = " ".join(str(message).split())
+    print(f"{_program()}: {sentence}", file=sys.stderr, flush=True)
     raise SystemExit(BAD_INPUT_EXIT_CODE)
+
+
+@contextlib.contextmanager
+def bad_input_refused(environment: str = "") -> Iterator[None]:
+    """Ends the process with one sentence if what is inside finds bad input.
+
+    Args:
+        environment: Name of the run's environment. Where it is a user's own, whatever
+            its code raises is refused, too, with the place where it was raised.
+    """
+    try:
+        yield
+    except Exception as error:
+        path, line = _place(error)
+        is_ours = any(folder in path.parents for folder in _OWN_FOLDERS)
+        if environment.startswith("module:") and not is_ours:
+            refuse(
+                f"{environment} raised {type(error).__name__}: {error} "
+                f"({path}, line {line})."
+            )
+        if not isinstance(error, (ValueError, ImportError)):
+            raise
+        refuse(error)
 
 
 def parse(
@@ -98,6 +133,28 @@ class _Parser(argparse.ArgumentParser):
         refuse(f"{message[:1].upper()}{message[1:]}; --help lists the flags.")
 
 
+class _StoreOnce(argparse.Action):
+    """Keeps a value; a flag given twice leaves it open which value was meant."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Stores the value."""
+        if hasattr(namespace, self.dest):
+            refuse(f"{option_string} is given twice: give it once.")
+        setattr(namespace, self.dest, values)
+
+
+def _place(error: Exception) -> tuple[pathlib.Path, int | None]:
+    """Returns the file and line where an error was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return pathlib.Path(frame.filename), frame.lineno
+
+
 def _program() -> str:
     return sys.argv[0].rpartition("/")[2]
 
@@ -107,33 +164,20 @@ def _add_flags(group: argparse._ArgumentGroup, config_class: type) -> list[str]:
     helps = _attribute_helps(config_class)
     fields = dataclasses.fields(config_class)
     for field in fields:
-        kind, optional = _plain_type(types_by_name[field.name])
+        kind, optional = setting_checks.plain_type(types_by_name[field.name])
         switch: dict[str, Any] = {"nargs": "?", "const": True} if kind is bool else {}
         group.add_argument(
             f"--{field.name}",
+            action=_StoreOnce,
             default=argparse.SUPPRESS,
             type=_converter(field.name, kind, optional),
-            help=f"{helps[field.name]} (default: {field.default})".replace("%", "%%"),
+            help=f"{helps[field.name]} (default: {_text(field.default)})".replace(
+                "%", "%%"
+            ),
             metavar=kind.__name__.upper(),
             **switch,
         )
     return [field.name for field in fields]
-
-
-def _plain_type(annotation: Any) -> tuple[type, bool]:
-    """Returns the type without None, and whether None was one of its values."""
-    if isinstance(annotation, types.UnionType):
-        (kind,) = (arg for arg in annotation.__args__ if arg is not types.NoneType)
-        return kind, True
-    return annotation, False
-
-
-_WORDS: Mapping[type, str] = {
-    bool: "true or false",
-    float: "a number",
-    int: "a whole number",
-    str: "text",
-}
 
 
 def _converter(name: str, kind: type, optional: bool) -> Callable[[str], Any]:
@@ -141,12 +185,21 @@ def _converter(name: str, kind: type, optional: bool) -> Callable[[str], Any]:
         if optional and text.lower() == _NONE:
             return None
         try:
+            if kind is str and not text:
+                raise ValueError("A flag without a value.")
             return _BOOLS[text.lower()] if kind is bool else kind(text)
         except (ValueError, KeyError):
-            allowed = _WORDS[kind] + (f", or {_NONE}" if optional else "")
+            allowed = setting_checks.describe_type(kind, optional)
             refuse(f"--{name} is {text!r}: it must be {allowed}.")
 
     return convert
+
+
+def _text(value: Any) -> str:
+    """Returns a value as it is written on the command line."""
+    if value is None:
+        return _NONE
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _BOOLS = {"true": True, "1": True, "false": False, "0": False}

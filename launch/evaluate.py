@@ -4,17 +4,13 @@ python launch/evaluate.py --run_dir=runs/gorila_dqn-atari_pong-20260101-120000
 """
 
 import dataclasses
-import pathlib
+import os
 import sys
 from collections.abc import Sequence
 
-from agents.dqn.config import DQNConfig
-from agents.gorila_dqn.config import GorilaConfig
-from launch import command_line
-from rlcomponents.evaluation import episodes, normalisation, video
-from rlcomponents.runs import checkpoints, run_folder
-
-_CONFIGS: dict[str, type[DQNConfig]] = {"dqn": DQNConfig, "gorila_dqn": GorilaConfig}
+from agents.dqn import setting_checks
+from launch import command_line, saved_runs
+from rlcomponents.evaluation import normalisation
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,7 +20,7 @@ class EvaluationFlags:
     Attributes:
         run_dir: Folder of the run.
         episodes: Whole games to play.
-        video: File (.mp4) for a film of one more game. None: no film.
+        video: File (.mp4) for a film of the first game. None: no film.
     """
 
     run_dir: str | None = None
@@ -35,67 +31,28 @@ class EvaluationFlags:
 def main(argv: Sequence[str]) -> int:
     """Evaluates as the flags say; returns the exit code."""
     flags = command_line.parse(argv, __doc__, run_class=EvaluationFlags).run
-    try:
-        config, checkpoint = _find(flags)
-    except (ValueError, ImportError) as error:
-        command_line.refuse(error)
-    from agents.dqn import parts, saved_policy  # TensorFlow: after the flags.
+    with command_line.bad_input_refused():
+        setting_checks.check(flags, {"episodes": setting_checks.AT_LEAST_ONE})
+        environment = saved_runs.environment_name(flags.run_dir)
+    with command_line.bad_input_refused(environment):
+        run = saved_runs.find(flags.run_dir)
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        from agents.dqn import saved_policy  # TensorFlow: after the flags, and quiet.
 
-    try:
-        policy = saved_policy.load(config, checkpoint)
+        policy = saved_policy.load(*run)
         if flags.video is not None:
-            frames = video.record(
-                policy.environment,
-                policy.actor,
-                flags.video,
-                frames_per_sec=15 if config.frames_per_step > 1 else 10,
-                max_frames=parts.max_evaluation_steps(config),
-            )
-            print(f"Film of {frames} frames: {flags.video}")
-    except (ValueError, ImportError) as error:
-        command_line.refuse(error)
-    results = episodes.play_episodes(
-        policy.environment,
-        policy.actor,
-        flags.episodes,
-        max_episode_steps=parts.max_evaluation_steps(config),
-    )
+            saved_policy.load(*run).film(flags.video)  # Leaves the score as it is.
+            print(f"Film of the first game: {flags.video}")
+    results = policy.play(flags.episodes)
     print(
-        f"{config.environment} after {policy.agent_steps:,} agent steps, "
-        f"{flags.episodes} episodes, epsilon {config.evaluation_epsilon}:"
+        f"{environment} after {policy.agent_steps:,} agent steps, {flags.episodes} "
+        f"episodes, epsilon {run.config.evaluation_epsilon}:\n"
+        f"mean {results.mean:.2f}, standard error {results.standard_error:.2f}"
     )
-    print(f"mean {results.mean:.2f}, standard error {results.standard_error:.2f}")
-    normalised = normalisation.human_normalised(config.environment, results.mean)
+    normalised = normalisation.human_normalised(environment, results.mean)
     if normalised is not None:
         print(f"human-normalised {normalised:.1f} % (0: random, 100: human)")
     return 0
-
-
-def _find(flags: EvaluationFlags) -> tuple[DQNConfig, pathlib.Path]:
-    """Returns the config and the newest checkpoint of the run.
-
-    Raises:
-        ValueError: A flag is missing or wrong, or the folder holds no saved policy.
-    """
-    if flags.run_dir is None:
-        raise ValueError("--run_dir is missing: give the folder of a run.")
-    if flags.episodes < 1:
-        raise ValueError(f"--episodes is {flags.episodes}: it must be at least 1.")
-    folder = run_folder.RunFolder(flags.run_dir)
-    settings = folder.read_config()
-    agent = settings.pop("agent", None)
-    if agent not in _CONFIGS:
-        raise ValueError(
-            f"{folder.config_json} names the agent {agent!r}: this script plays "
-            f"{', '.join(sorted(_CONFIGS))}."
-        )
-    checkpoint = checkpoints.latest(folder.checkpoints)
-    if checkpoint is None:
-        raise ValueError(
-            f"{folder.path} holds no checkpoint yet: the first is saved "
-            f"{settings['checkpoint_period_secs']:g} s after training starts."
-        )
-    return _CONFIGS[agent](**settings), checkpoint
 
 
 if __name__ == "__main__":

@@ -21,9 +21,6 @@ def main(argv: Sequence[str]) -> int:
         description=__doc__,
         config_class=gorila_config.GorilaConfig,
         build_program=program.build_program,
-        refuse_settings=lambda config, given: gorila_config.refuse_ignored(
-            config.mode, given
-        ),
     )
 
 

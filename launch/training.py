@@ -9,6 +9,7 @@ from typing import Any
 import launchpad as lp
 
 from agents.dqn import config as dqn_config
+from agents.dqn import environment_check
 from launch import command_line
 from rlcomponents.launching import describe, endings, launcher
 from rlcomponents.runs import curve, progress, run_folder, summary
@@ -21,7 +22,6 @@ def main(
     description: str,
     config_class: type[dqn_config.DQNConfig],
     build_program: Callable[[Any, str], lp.Program],
-    refuse_settings: Callable[[Any, Sequence[str]], None] | None = None,
 ) -> int:
     """Trains an agent as the command line says.
 
@@ -31,25 +31,21 @@ def main(
         description: Of the script, for `--help`.
         config_class: Of the agent's settings.
         build_program: Declares the program from the config and the run's folder.
-        refuse_settings: Raises ValueError for settings that make no sense together,
-            given the config and the names of the settings on the command line.
 
     Returns:
         The exit code: see `launching.endings`. Bad input ends the process with 2.
     """
     flags = command_line.parse(argv, description, config_class=config_class)
-    try:
+    with command_line.bad_input_refused(str(flags.settings.get("environment"))):
         launcher.check_launch_type(flags.run.lp_launch_type)
         config = dqn_config.make_config(
             config_class, flags.settings, preset=flags.run.preset
         )
-        if refuse_settings is not None:
-            refuse_settings(config, list(flags.settings))
+        dqn_config.refuse_ignored(config, flags.settings)
+        environment_check.check_environment(config)
         folder = run_folder.RunFolder.create(
             flags.run.run_dir or run_folder.default_path(agent, config.environment)
         )
-    except (ValueError, ImportError) as error:
-        command_line.refuse(error)
     folder.write_config({"agent": agent, **dataclasses.asdict(config)})
     run_dir = str(folder.path.resolve())
     program = build_program(config, run_dir)

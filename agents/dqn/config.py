@@ -5,13 +5,16 @@ agent says where every value comes from.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from rlcomponents import schedules
+from agents.dqn import setting_checks
+from rlcomponents import core, schedules, specs
 from rlcomponents.environments import registry
+from rlcomponents.networks import kinds
 from rlcomponents.replay import limits as replay_limits
 
+NETWORKS = ("auto", *kinds.KINDS)
 OPTIMISERS = ("adagrad", "adam", "momentum", "rmsprop", "sgd")
 
 
@@ -107,29 +110,27 @@ class DQNConfig:
 
         Raises:
             ValueError: In one sentence, naming the value, what is allowed, and why.
+            ImportError: The environment's module or its packages are missing.
         """
-        for name in _AT_LEAST_ONE:
-            _require(self, name, getattr(self, name) >= 1, "at least 1")
-        for name in _NOT_NEGATIVE:
-            _require(self, name, getattr(self, name) >= 0, "0 or more")
-        for name in _POSITIVE:
-            value = getattr(self, name)
-            _require(self, name, value is None or value > 0, "above 0")
-        for name in _PROBABILITIES:
-            value = getattr(self, name)
-            _require(self, name, value is None or 0 <= value <= 1, "between 0 and 1")
-        if self.optimiser not in OPTIMISERS:
-            raise ValueError(
-                f"optimiser is {self.optimiser!r}: it must be one of "
-                f"{', '.join(OPTIMISERS)}."
-            )
-        self.replay_limits()
+        setting_checks.check(self, self.limits())
+        for name in ("n_step", "steps_per_update"):
+            if getattr(self, name) > self.max_steps:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}: it must be at most max_steps "
+                    f"({self.max_steps}), or nothing is learned."
+                )
+        self._check_replay()
         self.make_environment_factory()
 
     @property
     def frames_per_step(self) -> int:
         """Environment frames of one agent step."""
         return registry.frames_per_step(self.environment)
+
+    @property
+    def max_evaluation_steps(self) -> int:
+        """Agent steps after which an evaluation episode is cut."""
+        return max(1, self.max_evaluation_frames // self.frames_per_step)
 
     def environment_settings(self, *, evaluation: bool = False) -> dict[str, Any]:
         """Returns the environment's settings that differ from its suite's defaults."""
@@ -144,11 +145,25 @@ class DQNConfig:
             settings.pop("terminal_on_life_loss", None)
         return settings
 
-    def make_environment_factory(self, *, evaluation: bool = False) -> Any:
+    def make_environment_factory(
+        self, *, evaluation: bool = False
+    ) -> core.EnvironmentFactory:
         """Returns the factory of this run's environment; see `registry`."""
         return registry.make_factory(
             self.environment, **self.environment_settings(evaluation=evaluation)
         )
+
+    def network_kind(self, environment_spec: specs.EnvironmentSpec) -> str:
+        """Returns the kind of network that `network` comes to in an environment.
+
+        Raises:
+            ValueError: It does not fit the environment.
+        """
+        kind = self.network
+        if kind == "auto":
+            kind = kinds.default_kind(environment_spec)
+        kinds.check(kind, environment_spec)
+        return kind
 
     @property
     def num_replays(self) -> int:
@@ -169,10 +184,9 @@ class DQNConfig:
         Raises:
             ValueError: They would leave learners or actors waiting for ever.
         """
-        cap = self.max_steps // 10 // self.num_replays
         return replay_limits.ReplayLimits(
             max_items=self.max_replay_items,
-            min_items=max(1, min(self.min_replay_items, cap)),
+            min_items=self._capped_min_replay_items(),
             batch_size=self.batch_size,
             samples_per_insert=self.samples_per_insert,
             one_thread=self.samples_per_insert is None,
@@ -189,11 +203,52 @@ class DQNConfig:
             f"max_steps ({self.max_steps:,})."
         )
 
+    def limits(self) -> dict[str, setting_checks.Limit]:
+        """Returns what each setting may be, where that is more than its type."""
+        return dict(_LIMITS)
+
+    def ignored_settings(self) -> dict[str, str]:
+        """Returns settings without effect beside the others, and what would use them.
+
+        Returns:
+            For the name of each, a choice such as `optimiser=adam`.
+        """
+        users = {
+            "adagrad_initial_accumulator": ("adagrad",),
+            "optimiser_decay": ("momentum", "rmsprop"),
+            "optimiser_epsilon": ("adagrad", "adam", "rmsprop"),
+        }
+        return {
+            name: f"optimiser={' or '.join(rules)}"
+            for name, rules in users.items()
+            if self.optimiser not in rules
+        }
+
     def epsilon_schedule(self) -> schedules.Linear:
         """Returns exploration against the count of global updates."""
         return schedules.Linear(
             self.initial_epsilon, self.final_epsilon, self.epsilon_horizon_updates
         )
+
+    def _capped_min_replay_items(self) -> int:
+        cap = self.max_steps // 10 // self.num_replays
+        return max(1, min(self.min_replay_items, cap))
+
+    def _check_replay(self) -> None:
+        """Refuses what `replay_limits` would, by the names that settings have here."""
+        min_items = self._capped_min_replay_items()
+        if min_items > self.max_replay_items:
+            raise ValueError(
+                f"min_replay_items is {min_items}: it must be at most max_replay_items "
+                f"({self.max_replay_items}), or replay never fills up to it and "
+                "nothing is learned."
+            )
+        if self.batch_size > self.max_replay_items:
+            raise ValueError(
+                f"batch_size is {self.batch_size}: it must be at most max_replay_items "
+                f"({self.max_replay_items}), or replay never holds a batch."
+            )
+        self.replay_limits()
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -258,48 +313,61 @@ def make_config(
         preset = suite if suite in presets else "minatar"
     if preset not in presets:
         raise ValueError(
-            f"preset is {preset!r}: it must be auto, {', '.join(sorted(presets))}."
+            f"preset is {preset!r}: it must be one of auto, "
+            f"{', '.join(sorted(presets))}."
         )
     return config_class(**{**presets[preset], **overrides})
 
 
-_AT_LEAST_ONE = (
-    "max_steps",
-    "n_step",
-    "batch_size",
-    "steps_per_update",
-    "target_period_updates",
-    "min_replay_items",
-    "max_replay_items",
-    "evaluation_period_steps",
-    "evaluation_episodes",
-    "final_evaluation_episodes",
-    "max_evaluation_frames",
-)
-_NOT_NEGATIVE = (
-    "seed",
-    "epsilon_horizon_updates",
-    "adagrad_initial_accumulator",
-)
-_POSITIVE = (
-    "learning_rate",
-    "max_abs_reward",
-    "max_abs_td_error",
-    "max_gradient_norm",
-    "optimiser_epsilon",
-    "checkpoint_period_secs",
-)
-_PROBABILITIES = (
-    "discount",
-    "initial_epsilon",
-    "final_epsilon",
-    "evaluation_epsilon",
-    "sticky_action_probability",
-    "optimiser_decay",
-    "final_learning_rate_fraction",
-)
+def refuse_ignored(config: DQNConfig, given: Iterable[str]) -> None:
+    """Refuses settings that somebody chose but that have no effect.
+
+    Args:
+        config: All settings.
+        given: Names of those that were chosen, apart from defaults and presets.
+
+    Raises:
+        ValueError: Naming them, and what would use them.
+    """
+    ignored = config.ignored_settings()
+    chosen = sorted(set(given) & ignored.keys())
+    if chosen:
+        user = ignored[chosen[0]]
+        names = [name for name in chosen if ignored[name] == user]
+        raise ValueError(
+            f"{', '.join(names)} {'have' if len(names) > 1 else 'has'} no effect here: "
+            f"leave {'them' if len(names) > 1 else 'it'} out, or choose {user}."
+        )
 
 
-def _require(config: DQNConfig, name: str, holds: bool, allowed: str) -> None:
-    if not holds:
-        raise ValueError(f"{name} is {getattr(config, name)}: it must be {allowed}.")
+_LIMITS: Mapping[str, setting_checks.Limit] = {
+    "max_steps": setting_checks.AT_LEAST_ONE,
+    "n_step": setting_checks.AT_LEAST_ONE,
+    "batch_size": setting_checks.AT_LEAST_ONE,
+    "steps_per_update": setting_checks.AT_LEAST_ONE,
+    "target_period_updates": setting_checks.AT_LEAST_ONE,
+    "min_replay_items": setting_checks.AT_LEAST_ONE,
+    "max_replay_items": setting_checks.AT_LEAST_ONE,
+    "evaluation_period_steps": setting_checks.AT_LEAST_ONE,
+    "evaluation_episodes": setting_checks.AT_LEAST_ONE,
+    "final_evaluation_episodes": setting_checks.AT_LEAST_ONE,
+    "max_evaluation_frames": setting_checks.AT_LEAST_ONE,
+    "seed": setting_checks.NOT_NEGATIVE,
+    "epsilon_horizon_updates": setting_checks.NOT_NEGATIVE,
+    "adagrad_initial_accumulator": setting_checks.NOT_NEGATIVE,
+    "learning_rate": setting_checks.POSITIVE,
+    "max_abs_reward": setting_checks.POSITIVE,
+    "max_abs_td_error": setting_checks.POSITIVE,
+    "max_gradient_norm": setting_checks.POSITIVE,
+    "optimiser_epsilon": setting_checks.POSITIVE,
+    "checkpoint_period_secs": setting_checks.POSITIVE,
+    "discount": setting_checks.FRACTION,
+    "initial_epsilon": setting_checks.FRACTION,
+    "final_epsilon": setting_checks.FRACTION,
+    "evaluation_epsilon": setting_checks.FRACTION,
+    "sticky_action_probability": setting_checks.FRACTION,
+    "final_learning_rate_fraction": setting_checks.FRACTION,
+    "optimiser_decay": setting_checks.DECAY,
+    "optimiser": setting_checks.one_of(OPTIMISERS),
+    "network": setting_checks.one_of(NETWORKS),
+}

@@ -70,8 +70,13 @@ class Agent(acme_core.Worker):
                     return
             self._coordinator.stop()
         finally:
-            self._bundle.close()
-            self._coordinator.close()
+            self.close()
+
+    def close(self) -> None:
+        """Frees replay, environments and files."""
+        self._bundle.close()
+        self._evaluator.close()
+        self._coordinator.close()
 
 
 def make_agent(

@@ -17,7 +17,7 @@ from rlcomponents.actors import epsilon_greedy, q_values, store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn as dqn_learners
 from rlcomponents.losses import outliers
-from rlcomponents.networks import kinds, q_network
+from rlcomponents.networks import q_network
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting
 from rlcomponents.parameters import layout as layouts
@@ -40,15 +40,23 @@ def make_network(
     config: DQNConfig, environment_spec: specs.EnvironmentSpec
 ) -> snt.Module:
     """Builds the Q-network; equal in every node, since its seed is the run's."""
-    kind = config.network
-    if kind == "auto":
-        kind = kinds.default_kind(environment_spec)
     return q_network.make_network(
-        kind,
+        config.network_kind(environment_spec),
         environment_spec,
         dueling=config.dueling,
         seed=seeding.derive(config.seed, "network"),
     )
+
+
+def make_environment_spec(config: DQNConfig) -> specs.EnvironmentSpec:
+    """Builds an environment for what it says of itself, and closes it."""
+    environment = config.make_environment_factory()(
+        seeding.derive(config.seed, "environment spec")
+    )
+    try:
+        return specs.make_environment_spec(environment)
+    finally:
+        environment.close()
 
 
 def make_adder(
@@ -98,7 +106,7 @@ class Bundle(NamedTuple):
     Attributes:
         step: Takes one turn; returns the agent steps of all actors together.
         store: The store it pulls from and pushes to.
-        close: Frees replay and files.
+        close: Frees replay, environment and files.
     """
 
     step: Callable[[], int]
@@ -151,17 +159,18 @@ def make_bundle(
     def epsilon() -> float:
         return spread(schedule(learner.snapshot.updates))
 
+    adder = make_adder(
+        config,
+        environment_spec,
+        replay.address,
+        should_stop=lambda: wait_for_stop(0),
+        name=name,
+    )
     actor = epsilon_greedy.EpsilonGreedyActor(
         q_values.make_q_values(network, environment_spec.observations),
         epsilon,
         np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
-        adder=make_adder(
-            config,
-            environment_spec,
-            replay.address,
-            should_stop=lambda: wait_for_stop(0),
-            name=name,
-        ),
+        adder=adder,
     )
     actor_learner = actor_learners.ActorLearner(
         environment_loop.EnvironmentLoop(environment, actor),
@@ -184,9 +193,11 @@ def make_bundle(
     )
 
     def close() -> None:
+        adder.close()
         source.close()
         replay.close()
         writer.close()
+        environment.close()
 
     return Bundle(turn.step, store, close)
 
@@ -214,7 +225,7 @@ def make_evaluator(
         num_episodes=config.evaluation_episodes,
         final_num_episodes=config.final_evaluation_episodes,
         max_steps=config.max_steps,
-        max_episode_steps=max_evaluation_steps(config),
+        max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
     )
 
@@ -228,11 +239,6 @@ def make_evaluation_actor(
         lambda: config.evaluation_epsilon,
         np.random.default_rng(seeding.derive(config.seed, "evaluation exploration")),
     )
-
-
-def max_evaluation_steps(config: DQNConfig) -> int:
-    """Returns the agent steps after which an evaluation episode is cut."""
-    return max(1, config.max_evaluation_frames // config.frames_per_step)
 
 
 def open_folder(run_dir: str) -> run_folder.RunFolder:

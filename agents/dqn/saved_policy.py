@@ -10,26 +10,59 @@ from agents.dqn import parts
 from agents.dqn.config import DQNConfig
 from rlcomponents import seeding, specs
 from rlcomponents.actors import epsilon_greedy
+from rlcomponents.evaluation import episodes, video
 from rlcomponents.parameters import tf_variables
 from rlcomponents.runs import checkpoints
 
+_EMULATED_FILM_FRAMES_PER_SEC = 15  # 60 emulator frames, 4 of them a step: real time.
+_FILM_FRAMES_PER_SEC = 10
+
 
 class SavedPolicy(NamedTuple):
-    """A policy, and the environment it is evaluated in.
+    """A policy, and the environment that it is evaluated in.
 
     Attributes:
+        config: Of the run.
         environment: For whole games, with the suite's null-op starts.
         actor: Acts with the evaluation's epsilon.
         agent_steps: Agent steps of training when it was saved.
     """
 
+    config: DQNConfig
     environment: dm_env.Environment
     actor: epsilon_greedy.EpsilonGreedyActor
     agent_steps: int
 
+    def play(self, num_episodes: int) -> episodes.EpisodeResults:
+        """Plays whole games."""
+        return episodes.play_episodes(
+            self.environment,
+            self.actor,
+            num_episodes,
+            max_episode_steps=self.config.max_evaluation_steps,
+        )
+
+    def film(self, path: str) -> None:
+        """Plays one game and writes it to an .mp4 file.
+
+        Raises:
+            ValueError: Another ending of the name, or an environment without screen.
+            ImportError: imageio-ffmpeg is not installed.
+        """
+        is_emulated = self.config.frames_per_step > 1
+        video.record(
+            self.environment,
+            self.actor,
+            path,
+            frames_per_sec=(
+                _EMULATED_FILM_FRAMES_PER_SEC if is_emulated else _FILM_FRAMES_PER_SEC
+            ),
+            max_frames=self.config.max_evaluation_steps + 1,
+        )
+
 
 def load(config: DQNConfig, checkpoint: pathlib.Path) -> SavedPolicy:
-    """Builds the policy of a checkpoint.
+    """Builds the policy of a checkpoint. Each time it plays the same games.
 
     Raises:
         ValueError: The checkpoint is damaged, or is of another network.
@@ -40,14 +73,22 @@ def load(config: DQNConfig, checkpoint: pathlib.Path) -> SavedPolicy:
     )
     environment_spec = specs.make_environment_spec(environment)
     network = parts.make_network(config, environment_spec)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
     vector = np.concatenate(
         [
             saved[f"parameters_{index}"]["parameters"]
             for index in range(facts["num_parameter_shards"])
         ]
     )
-    tf_variables.FlatVariables(network.trainable_variables).assign(vector)
+    if vector.size != variables.layout.num_parameters:
+        raise ValueError(
+            f"The checkpoint {checkpoint} has {vector.size} parameters and the network "
+            f"{variables.layout.num_parameters}: the environment or the run's "
+            "config.json is no longer what it was in training."
+        )
+    variables.assign(vector)
     return SavedPolicy(
+        config,
         environment,
         parts.make_evaluation_actor(config, environment_spec, network),
         facts["agent_steps"],

@@ -1,8 +1,9 @@
 """Settings of Gorila DQN. The presets by environment suite are DQN's."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Mapping
 
+from agents.dqn import setting_checks
 from agents.dqn.config import DQNConfig
 
 MODES = ("bundled", "central")
@@ -50,38 +51,13 @@ class GorilaConfig(DQNConfig):
 
     def __post_init__(self) -> None:
         """Refuses values with which no run could work. See `DQNConfig`."""
-        for name in (
-            "num_bundles",
-            "num_actors",
-            "num_learners",
-            "num_replay_shards",
-            "num_parameter_shards",
-            "actor_sync_period_steps",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)}: it must be at least 1."
-                )
-        for name in (
-            "max_staleness_updates",
-            "outlier_warmup_batches",
-            "outlier_min_loss",
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)}: it must be 0 or more."
-                )
-        for name in ("outlier_deviations", "parameter_timeout_secs"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} is {value}: it must be above 0.")
-        for name, allowed in (("mode", MODES), ("exploration", SPREADS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}: it must be "
-                    f"{' or '.join(allowed)}."
-                )
         super().__post_init__()
+        if self.mode == "central" and self.num_replay_shards > self.num_actors:
+            raise ValueError(
+                f"num_replay_shards is {self.num_replay_shards}: it must be at most "
+                f"num_actors ({self.num_actors}), since each actor inserts into one "
+                "shard and the others would stay empty."
+            )
 
     @property
     def num_replays(self) -> int:
@@ -95,29 +71,46 @@ class GorilaConfig(DQNConfig):
             self.batch_size / self.steps_per_update if self.mode == "central" else None
         )
 
+    def limits(self) -> dict[str, setting_checks.Limit]:
+        """See `DQNConfig`."""
+        return {**super().limits(), **_LIMITS}
 
-IGNORED_BY_MODE = {
-    "bundled": (
+    def ignored_settings(self) -> dict[str, str]:
+        """See `DQNConfig`; also those of the other mode, and of a rule left out."""
+        ignored = super().ignored_settings()
+        for mode, names in _USED_BY_MODE.items():
+            if mode != self.mode:
+                ignored |= dict.fromkeys(names, f"mode={mode}")
+        if self.outlier_deviations is None:
+            ignored |= dict.fromkeys(
+                ("outlier_warmup_batches", "outlier_min_loss"),
+                "a number for outlier_deviations",
+            )
+        return ignored
+
+
+_USED_BY_MODE = {
+    "bundled": ("num_bundles",),
+    "central": (
         "num_actors",
         "num_learners",
         "num_replay_shards",
         "actor_sync_period_steps",
     ),
-    "central": ("num_bundles",),
 }
-"""Settings that have no meaning in a mode, so that giving them is a mistake."""
 
-
-def refuse_ignored(mode: str, given: Iterable[str]) -> None:
-    """Refuses settings that were given but that the mode does not look at.
-
-    Raises:
-        ValueError: Naming the settings, and the mode that uses them.
-    """
-    ignored = sorted(set(given) & set(IGNORED_BY_MODE.get(mode, ())))
-    if ignored:
-        other = next(name for name in MODES if name != mode)
-        raise ValueError(
-            f"{', '.join(ignored)} has no effect in {mode} mode: leave it out, or "
-            f"choose mode={other}."
-        )
+_LIMITS: Mapping[str, setting_checks.Limit] = {
+    "num_bundles": setting_checks.NUM_NODES,
+    "num_actors": setting_checks.NUM_NODES,
+    "num_learners": setting_checks.NUM_NODES,
+    "num_replay_shards": setting_checks.NUM_NODES,
+    "num_parameter_shards": setting_checks.NUM_NODES,
+    "actor_sync_period_steps": setting_checks.AT_LEAST_ONE,
+    "max_staleness_updates": setting_checks.NOT_NEGATIVE,
+    "outlier_deviations": setting_checks.POSITIVE,
+    "outlier_min_loss": setting_checks.NOT_NEGATIVE,
+    "outlier_warmup_batches": setting_checks.NOT_NEGATIVE,
+    "parameter_timeout_secs": setting_checks.POSITIVE,
+    "mode": setting_checks.one_of(MODES),
+    "exploration": setting_checks.one_of(SPREADS),
+}

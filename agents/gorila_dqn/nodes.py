@@ -2,7 +2,7 @@
 
 Each function builds one node's object, inside the node's own process, from the config
 and the clients of the nodes it talks to. Nodes that need no TensorFlow (parameter
-shards, coordinator) are in `light_nodes.py`.
+shards, coordinator) are in `servers.py`.
 """
 
 from collections.abc import Sequence
@@ -52,12 +52,9 @@ def make_bundle(
 
 def make_replay_tables(config: GorilaConfig) -> list:
     """Builds the tables of one replay server."""
-    environment = config.make_environment_factory()(config.seed)
-    try:
-        environment_spec = specs.make_environment_spec(environment)
-    finally:
-        environment.close()
-    return tables.make_tables(environment_spec, config.replay_limits())
+    return tables.make_tables(
+        parts.make_environment_spec(config), config.replay_limits()
+    )
 
 
 def make_actor(
@@ -110,11 +107,17 @@ def make_actor(
         epsilon=epsilon,
         max_steps=config.max_steps,
     )
+
+    def close() -> None:
+        adder.close()
+        writer.close()
+        environment.close()
+
     return worker.SteppedWorker(
         turn.step,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
-        close=writer.close,
+        close=close,
     )
 
 
@@ -127,9 +130,7 @@ def make_learner(
     wait_for_stop: parts.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds learner `index`, which draws from all replay servers."""
-    environment = config.make_environment_factory()(config.seed)
-    environment_spec = specs.make_environment_spec(environment)
-    environment.close()
+    environment_spec = parts.make_environment_spec(config)
     network = parts.make_network(config, environment_spec)
     layout = tf_variables.FlatVariables(network.trainable_variables).layout
     source = batches.ReplayBatches(

@@ -28,7 +28,8 @@ import numpy as np
 from rlcomponents import core
 from rlcomponents.environments import checker, wrappers
 
-_MODULE = "module"
+USERS_OWN = "module"
+"""Suite of the environments that users bring."""
 
 
 class _Suite(NamedTuple):
@@ -69,7 +70,7 @@ def make_factory(name: str, **settings: Any) -> core.EnvironmentFactory:
     """
     suite_name = suite(name)
     _, _, rest = name.partition(":")
-    if suite_name == _MODULE:
+    if suite_name == USERS_OWN:
         _refuse_unknown(suite_name, settings, allowed=())
         return _make_user_factory(name, rest)
 
@@ -102,7 +103,7 @@ def suite(name: str) -> str:
         ValueError: No such suite.
     """
     suite_name = name.partition(":")[0]
-    suites = sorted([*_SUITES, _MODULE])
+    suites = sorted([*_SUITES, USERS_OWN])
     if suite_name not in suites:
         raise ValueError(
             f"Unknown environment {name!r}: there is no suite {suite_name!r}"
@@ -119,7 +120,7 @@ def game_names(suite_name: str) -> tuple[str, ...]:
         ValueError: No such suite.
         ImportError: Its packages are not installed.
     """
-    if suite(suite_name) == _MODULE:
+    if suite(suite_name) == USERS_OWN:
         return ()
     if not _SUITES[suite_name].has_games:
         return (suite_name,)

@@ -110,6 +110,13 @@ class Evaluator(acme_core.Worker):
 
     def run(self) -> None:
         """Evaluates until the last evaluation is done, or a stop is asked for."""
-        while not self.finished and not self._wait_for_stop(0):
-            if not self.step():
-                self._wait_for_stop(self._poll_secs)
+        try:
+            while not self.finished and not self._wait_for_stop(0):
+                if not self.step():
+                    self._wait_for_stop(self._poll_secs)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Closes the environment."""
+        self._environment.close()

@@ -207,3 +207,23 @@ def test_a_stop_within_an_evaluation_ends_the_run(make_evaluator, training, repo
     training.steps = 100
     make_evaluator(wait_for_stop=fakes.StopAfter(4)).run()
     assert reporter.rows == []
+
+
+def test_the_environment_is_closed_at_the_end(make_evaluator, training, monkeypatch):
+    game, closed = fakes.ScriptedGame([[1.0]]), []
+    monkeypatch.setattr(game, "close", lambda: closed.append(True))
+    training.steps = MAX_STEPS
+    make_evaluator(game).run()
+    assert closed == [True]
+
+
+def test_the_environment_is_closed_also_where_it_fails(
+    make_evaluator, training, monkeypatch
+):
+    game, closed = fakes.ScriptedGame([[1.0]]), []
+    monkeypatch.setattr(game, "close", lambda: closed.append(True))
+    monkeypatch.setattr(game, "step", None)
+    training.steps = MAX_STEPS
+    with pytest.raises(TypeError):
+        make_evaluator(game).run()
+    assert closed == [True]

@@ -1,0 +1,32 @@
+"""Looks at the environment of a run once, before any process starts.
+
+No TensorFlow here, so that a launcher can do it.
+"""
+
+from agents.dqn.config import DQNConfig
+from rlcomponents import seeding, specs
+from rlcomponents.environments import checker, registry
+
+
+def check_environment(config: DQNConfig) -> None:
+    """Builds the environment, and refuses it where DQN could not learn in it.
+
+    A user's own (`module:...`) is also played for some steps; those that come with the
+    library have been.
+
+    Args:
+        config: Of the run.
+
+    Raises:
+        ValueError: The environment is at fault, or the network does not fit it.
+        Exception: Whatever a user's own environment raises.
+    """
+    environment = config.make_environment_factory()(
+        seeding.derive(config.seed, "environment check")
+    )
+    try:
+        if registry.suite(config.environment) == registry.USERS_OWN:
+            checker.check(environment)
+        config.network_kind(specs.make_environment_spec(environment))
+    finally:
+        environment.close()

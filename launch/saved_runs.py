@@ -1,0 +1,71 @@
+"""Finds what a run has saved: its settings and its newest checkpoint."""
+
+import pathlib
+from typing import NamedTuple
+
+from agents.dqn import environment_check
+from agents.dqn.config import DQNConfig
+from agents.gorila_dqn.config import GorilaConfig
+from rlcomponents.runs import checkpoints, run_folder
+
+_CONFIGS: dict[str, type[DQNConfig]] = {"dqn": DQNConfig, "gorila_dqn": GorilaConfig}
+
+
+class SavedRun(NamedTuple):
+    """What a run has saved.
+
+    Attributes:
+        config: Its settings.
+        checkpoint: Folder of its newest checkpoint.
+    """
+
+    config: DQNConfig
+    checkpoint: pathlib.Path
+
+
+def environment_name(run_dir: str | None) -> str:
+    """Returns the name of a run's environment, and looks at nothing else.
+
+    Args:
+        run_dir: Value of the flag.
+
+    Raises:
+        ValueError: No folder is given, or it holds no run.
+    """
+    if run_dir is None:
+        raise ValueError("--run_dir is missing: give the folder of a run.")
+    return str(run_folder.RunFolder(run_dir).read_config().get("environment"))
+
+
+def find(run_dir: str | pathlib.Path) -> SavedRun:
+    """Reads the settings of a run, and looks for its newest checkpoint.
+
+    Raises:
+        ValueError: The folder holds no run, one of an unknown agent or with settings
+            that are none, or no checkpoint; or its environment cannot be played.
+        ImportError: The environment's module or its packages are missing.
+    """
+    folder = run_folder.RunFolder(run_dir)
+    settings = folder.read_config()
+    agent = settings.pop("agent", None)
+    if agent not in _CONFIGS:
+        raise ValueError(
+            f"{folder.config_json} names the agent {agent!r}: this script plays "
+            f"{', '.join(sorted(_CONFIGS))}."
+        )
+    config_class = _CONFIGS[agent]
+    unknown = sorted(settings.keys() - config_class.__dataclass_fields__.keys())
+    if unknown:
+        raise ValueError(
+            f"{folder.config_json} has settings that {agent} does not know "
+            f"({', '.join(unknown)}): play the run with the version that made it."
+        )
+    config = config_class(**settings)
+    checkpoint = checkpoints.latest(folder.checkpoints)
+    if checkpoint is None:
+        raise ValueError(
+            f"{folder.path} holds no checkpoint yet: the first is saved "
+            f"{config.checkpoint_period_secs:g} s after training starts."
+        )
+    environment_check.check_environment(config)
+    return SavedRun(config, checkpoint)
