@@ -43,6 +43,15 @@ def check(vector: np.ndarray, layout: layouts.ParameterLayout, what: str) -> flo
     return math.sqrt(squared_norm)
 
 
+def check_max_norm(max_gradient_norm: float | None) -> None:
+    """Raises ValueError for a `max_gradient_norm` that is not positive."""
+    if max_gradient_norm is not None and not max_gradient_norm > 0.0:
+        raise ValueError(
+            f"max_gradient_norm is {max_gradient_norm}: give a positive number, or "
+            "None for no clipping."
+        )
+
+
 def check_and_clip(
     gradient: np.ndarray,
     layout: layouts.ParameterLayout,

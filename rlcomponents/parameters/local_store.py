@@ -24,6 +24,7 @@ class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
         *,
         max_staleness_updates: int | None,
         target_period_updates: int | None,
+        target_period_steps: int | None = None,
         max_gradient_norm: float | None = None,
     ) -> None:
         """Starts empty; see `ParameterShard` and `ShardedStore` for the settings.
@@ -37,6 +38,7 @@ class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
             learning_rate,
             max_staleness_updates=max_staleness_updates,
             target_period_updates=target_period_updates,
+            target_period_steps=target_period_steps,
         )
 
     def save(self) -> dict[str, np.ndarray | int]:

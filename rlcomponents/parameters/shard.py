@@ -1,8 +1,8 @@
 """One slice of the parameters with its optimiser: what a parameter-server node serves.
 
 Everything that a store decides is decided here, for one slice: what is stale, what
-the learning rate is, when the target copy is taken. No TensorFlow, and no knowledge of
-the network: a vector of some length is all there is.
+the learning rate is, when the target copy is taken (by `shard_rules`). No TensorFlow,
+and no knowledge of the network: a vector of some length is all there is.
 """
 
 import functools
@@ -14,7 +14,7 @@ import numpy as np
 from acme import core as acme_core
 
 from rlcomponents import core
-from rlcomponents.parameters import update_rules
+from rlcomponents.parameters import shard_rules, update_rules
 
 Buffer = bytes | memoryview
 
@@ -55,6 +55,68 @@ class ShardStatistics(NamedTuple):
         )
 
 
+class SavedState(NamedTuple):
+    """What a state that was saved holds, checked.
+
+    Attributes:
+        epoch: The shard's, when it was saved.
+        counts: The shard's.
+        parameters: `[size]` float32. None: the shard was not initialised.
+        slots: The update rule's statistics.
+        target: `[size]` float32, the target copy. None: none is kept.
+        target_version: At which it was taken.
+    """
+
+    epoch: int
+    counts: ShardStatistics
+    parameters: np.ndarray | None
+    slots: update_rules.State
+    target: np.ndarray | None
+    target_version: core.Version
+
+
+def read_saved_state(
+    state: Mapping[str, np.ndarray | int], rules: shard_rules.ShardRules
+) -> SavedState:
+    """Returns copies of what `save` returned.
+
+    Args:
+        state: From `save` of a shard, or of a store in memory.
+        rules: Of the shard that is to go on from it.
+
+    Raises:
+        ValueError: Saved under another update rule, or without the target copy that
+            is to be kept.
+    """
+    try:
+        epoch = int(state["epoch"])
+        counts = ShardStatistics(*(int(state[n]) for n in ShardStatistics._fields))
+        if "parameters" not in state:
+            return SavedState(epoch, counts, None, {}, None, core.Version(epoch, 0))
+        parameters = np.array(state["parameters"], np.float32)
+        slots = rules.update_rule.make_state(parameters.size)
+        for name, slot in slots.items():
+            saved = np.asarray(state[f"slots/{name}"])
+            if saved.shape != slot.shape:
+                raise ValueError(
+                    f"The saved slots/{name} has shape {saved.shape}: it must have "
+                    f"{slot.shape}, as the saved parameters."
+                )
+            slot[...] = saved
+        target, target_version = None, core.Version(epoch, 0)
+        if rules.keeps_target:
+            target = np.array(state["target_parameters"], np.float32)
+            target_version = core.Version(
+                int(state["target_epoch"]), int(state["target_updates"])
+            )
+    except KeyError as error:
+        raise ValueError(
+            f"The saved state has no {error}: restore it under the update rule and "
+            f"target copy it was saved with, not under {rules.update_rule}."
+        ) from error
+    return SavedState(epoch, counts, parameters, slots, target, target_version)
+
+
 def read_reply(reply: Reply) -> Any:
     """Returns the result that a shard's method answered, or raises its error.
 
@@ -68,6 +130,20 @@ def read_reply(reply: Reply) -> Any:
     if code == _BAD_CALL:
         raise ValueError(result)
     return result
+
+
+def as_float32(vector: Buffer) -> np.ndarray:
+    """Returns a read-only view of the values."""
+    if len(vector) % 4:
+        raise ValueError(f"{len(vector)} bytes are no whole number of float32 values.")
+    return np.frombuffer(vector, np.float32)
+
+
+def checked_steps(steps: int) -> int:
+    """Returns `steps`, which must not be negative."""
+    if steps < 0:
+        raise ValueError(f"{steps} agent steps: give 0 or more.")
+    return steps
 
 
 def _answers(
@@ -108,42 +184,31 @@ class ParameterShard(acme_core.Saveable):
         *,
         max_staleness_updates: int | None,
         target_period_updates: int | None,
+        target_period_steps: int | None = None,
         epoch: int = 0,
     ) -> None:
         """Starts empty: the first vector offered by `initialise` is taken.
 
         Args:
-            rule: How gradients change parameters. Compiled here, not in a first push.
-            learning_rate: Schedule over agent steps, all actors together.
-            max_staleness_updates: Oldest gradient that is applied. None: any age.
-            target_period_updates: Updates of this shard from one target copy to the
-                next. The first copy is the initial parameters. None: no target copy.
+            rule: See `ShardRules` for this and the next four.
+            learning_rate: Of agent steps, all actors together.
+            max_staleness_updates: Or None.
+            target_period_updates: Or None.
+            target_period_steps: Or None.
             epoch: How often this shard was started before within its program.
 
         Raises:
             ValueError: A setting out of its range.
         """
-        if not callable(learning_rate):
-            raise ValueError(
-                f"learning_rate is {learning_rate!r}: give a schedule over agent "
-                "steps, such as schedules.Constant(0.001)."
-            )
-        if max_staleness_updates is not None and max_staleness_updates < 0:
-            raise ValueError(
-                f"max_staleness_updates is {max_staleness_updates}: give 0 or more, or "
-                "None to apply gradients of any age."
-            )
-        if target_period_updates is not None and target_period_updates < 1:
-            raise ValueError(
-                f"target_period_updates is {target_period_updates}: give 1 or more, or "
-                "None for no target copy."
-            )
         if epoch < 0:
             raise ValueError(f"epoch is {epoch}: give 0 or more.")
-        self._rule = rule
-        self._learning_rate = learning_rate
-        self._max_staleness_updates = max_staleness_updates
-        self._target_period_updates = target_period_updates
+        self._rules = shard_rules.ShardRules(
+            update_rule=rule,
+            learning_rate=learning_rate,
+            max_staleness_updates=max_staleness_updates,
+            target_period_updates=target_period_updates,
+            target_period_steps=target_period_steps,
+        )
         self._lock = threading.Lock()
         self._vector: np.ndarray | None = None  # [size] float32
         self._state: update_rules.State = {}
@@ -151,20 +216,18 @@ class ParameterShard(acme_core.Saveable):
         self._published: bytes | None = None
         self._target = b""
         self._target_version = core.Version(epoch, 0)
+        self._target_phase = 0
         self._epoch = epoch
         self._updates = 0
         self._steps = 0
         self._discarded_stale = 0
         self._discarded_other_epoch = 0
         self._staleness_sum_updates = 0
-        rule.apply(
-            np.zeros(1, np.float32), np.zeros(1, np.float32), rule.make_state(1), 0.0
-        )
 
     @_answers
     def initialise(self, vector: Buffer) -> bool:
         """Takes `[size]` float32 as parameters, unless there are some already."""
-        values = _as_float32(vector)
+        values = as_float32(vector)
         if not values.size:
             raise ValueError("The initial parameters of a shard are empty.")
         with self._lock:
@@ -172,8 +235,8 @@ class ParameterShard(acme_core.Saveable):
                 self._check_size(values)
                 return False
             self._vector = values.copy()
-            self._state = self._rule.make_state(values.size)
-            if self._target_period_updates is not None:
+            self._state = self._rules.update_rule.make_state(values.size)
+            if self._rules.keeps_target:
                 self._copy_target()
             return True
 
@@ -189,10 +252,7 @@ class ParameterShard(acme_core.Saveable):
             self._check_initialised()
             if not target:
                 return self._publish(), self._epoch, self._updates, self._steps
-            if self._target_period_updates is None:
-                raise ValueError(
-                    "This store keeps no target copy: set target_period_updates."
-                )
+            self._rules.check_keeps_target()
             return self._target, *self._target_version, self._steps
 
     @_answers
@@ -211,44 +271,33 @@ class ParameterShard(acme_core.Saveable):
         Returns:
             The value of a `core.Verdict`, and the staleness in updates.
         """
-        values = _as_float32(gradient)
+        values = as_float32(gradient)
         with self._lock:
             vector = self._check_initialised()
             self._check_size(values)
-            staleness = self._updates - updates
-            if epoch == self._epoch and staleness < 0:
-                raise ValueError(
-                    f"The gradient claims update {updates} of a shard at update "
-                    f"{self._updates}: pass the versions of the snapshot it was "
-                    "computed from, one per shard, in order."
-                )
-            rate = self._learning_rate(self._steps)
-            self._steps += _checked_steps(steps)
-            if epoch != self._epoch:
+            verdict, staleness = self._rules.judge(
+                core.Version(epoch, updates), core.Version(self._epoch, self._updates)
+            )
+            rate = self._rules.learning_rate(self._steps)
+            self._steps += checked_steps(steps)
+            if verdict is core.Verdict.OTHER_EPOCH:
                 self._discarded_other_epoch += 1
-                return core.Verdict.OTHER_EPOCH.value, 0
-            if (
-                self._max_staleness_updates is not None
-                and staleness > self._max_staleness_updates
-            ):
+            elif verdict is core.Verdict.STALE:
                 self._discarded_stale += 1
-                return core.Verdict.STALE.value, staleness
-            self._published = None
-            self._rule.apply(vector, values, self._state, rate)
-            self._updates += 1
-            self._staleness_sum_updates += staleness
-            if (
-                self._target_period_updates is not None
-                and self._updates % self._target_period_updates == 0
-            ):
-                self._copy_target()
-            return core.Verdict.APPLIED.value, staleness
+            else:
+                self._published = None
+                self._rules.update_rule.apply(vector, values, self._state, rate)
+                self._updates += 1
+                self._staleness_sum_updates += staleness
+            self._copy_target_if_due()
+            return verdict.value, staleness
 
     @_answers
     def add_steps(self, steps: int) -> int:
         """Counts agent steps; returns the count."""
         with self._lock:
-            self._steps += _checked_steps(steps)
+            self._steps += checked_steps(steps)
+            self._copy_target_if_due()
             return self._steps
 
     @_answers
@@ -273,8 +322,8 @@ class ParameterShard(acme_core.Saveable):
                 state["parameters"] = self._vector.copy()
                 for name, slot in self._state.items():
                     state[f"slots/{name}"] = slot.copy()
-                if self._target_period_updates is not None:
-                    state["target_parameters"] = _as_float32(self._target).copy()
+                if self._rules.keeps_target:
+                    state["target_parameters"] = as_float32(self._target).copy()
                     state["target_epoch"] = self._target_version.epoch
                     state["target_updates"] = self._target_version.updates
             return state
@@ -294,52 +343,26 @@ class ParameterShard(acme_core.Saveable):
             ValueError: Saved under another rule, or without the target copy that
                 this shard keeps. Nothing has changed then.
         """
-        try:
-            epoch = int(state["epoch"])
-            counts = ShardStatistics(*(int(state[n]) for n in ShardStatistics._fields))
-            vector, slots = self._saved_parameters(state)
-            target, target_version = self._saved_target(state)
-        except KeyError as error:
-            raise ValueError(
-                f"The saved state has no {error}: restore it under the update rule "
-                f"and target copy it was saved with, not under {self._rule}."
-            ) from error
+        saved = read_saved_state(state, self._rules)
         with self._lock:
-            self._vector, self._state, self._published = vector, slots, None
-            self._target, self._target_version = target, target_version
-            self._epoch += epoch + 1
-            self._steps = counts.steps
-            self._updates = counts.updates
-            self._discarded_stale = counts.discarded_stale
-            self._discarded_other_epoch = counts.discarded_other_epoch
-            self._staleness_sum_updates = counts.staleness_sum_updates
-
-    def _saved_parameters(
-        self, state: Mapping[str, np.ndarray | int]
-    ) -> tuple[np.ndarray | None, update_rules.State]:
-        if "parameters" not in state:
-            return None, {}
-        vector = np.array(state["parameters"], np.float32)
-        slots = self._rule.make_state(vector.size)
-        for name, slot in slots.items():
-            saved = np.asarray(state[f"slots/{name}"])
-            if saved.shape != slot.shape:
-                raise ValueError(
-                    f"The saved slots/{name} has shape {saved.shape}: it must have "
-                    f"{slot.shape}, as the saved parameters."
-                )
-            slot[...] = saved
-        return vector, slots
-
-    def _saved_target(
-        self, state: Mapping[str, np.ndarray | int]
-    ) -> tuple[bytes, core.Version]:
-        if self._target_period_updates is None or "parameters" not in state:
-            return b"", self._target_version
-        return (
-            np.asarray(state["target_parameters"], np.float32).tobytes(),
-            core.Version(int(state["target_epoch"]), int(state["target_updates"])),
-        )
+            self._vector, self._state, self._published = (
+                saved.parameters,
+                saved.slots,
+                None,
+            )
+            self._target = b"" if saved.target is None else saved.target.tobytes()
+            self._target_version = saved.target_version
+            self._epoch += saved.epoch + 1
+            (
+                self._steps,
+                self._updates,
+                self._discarded_stale,
+                self._discarded_other_epoch,
+                self._staleness_sum_updates,
+            ) = saved.counts
+            self._target_phase = self._rules.target_phase(
+                steps=self._steps, updates=self._updates
+            )
 
     def _counts(self) -> ShardStatistics:
         """Returns the counts. Needs the lock."""
@@ -372,20 +395,16 @@ class ParameterShard(acme_core.Saveable):
             self._published = self._check_initialised().tobytes()
         return self._published
 
+    def _copy_target_if_due(self) -> None:
+        """Takes the target copy where a period has passed. Needs the lock."""
+        phase = self._rules.target_phase(steps=self._steps, updates=self._updates)
+        if self._vector is not None and phase > self._target_phase:
+            self._copy_target()
+
     def _copy_target(self) -> None:
         """Takes the target copy. Needs the lock."""
         self._target = self._publish()
         self._target_version = core.Version(self._epoch, self._updates)
-
-
-def _as_float32(vector: Buffer) -> np.ndarray:
-    """Returns a read-only view of the values."""
-    if len(vector) % 4:
-        raise ValueError(f"{len(vector)} bytes are no whole number of float32 values.")
-    return np.frombuffer(vector, np.float32)
-
-
-def _checked_steps(steps: int) -> int:
-    if steps < 0:
-        raise ValueError(f"{steps} agent steps: give 0 or more.")
-    return steps
+        self._target_phase = self._rules.target_phase(
+            steps=self._steps, updates=self._updates
+        )

@@ -36,11 +36,7 @@ class ShardedStore(core.ParameterStore):
         Raises:
             ValueError: More shards than parameters, or a norm that is not positive.
         """
-        if max_gradient_norm is not None and not max_gradient_norm > 0.0:
-            raise ValueError(
-                f"max_gradient_norm is {max_gradient_norm}: give a positive number, or "
-                "None for no clipping."
-            )
+        gradients.check_max_norm(max_gradient_norm)
         self.layout = layout
         self._slices = layout.shard_slices(num_shards)
         self._max_gradient_norm = max_gradient_norm

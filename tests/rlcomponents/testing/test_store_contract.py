@@ -53,6 +53,33 @@ class _Fresh(local_store.LocalStore):
         return super().pull()
 
 
+class _Torn(local_store.LocalStore):
+    """Gives half of the parameters as they were at the pull before."""
+
+    def pull(self, *, target=False):
+        snapshot = super().pull(target=target)
+        if not target:
+            now = snapshot.vector.copy()
+            before = getattr(self, "_before", now)
+            snapshot.vector[::2] = before[::2]
+            self._before = now
+        return snapshot
+
+
+class _Late(local_store.LocalStore):
+    """Takes the target copy only where the steps hit a multiple of the period."""
+
+    def push(self, gradient, versions, steps):
+        target = self.save()
+        result = super().push(gradient, versions, steps)
+        state = self.save()
+        if state["steps"] % 10:
+            for name in ("target_parameters", "target_updates"):
+                state[name] = target[name]
+            self.restore(state)
+        return result
+
+
 class _Empty(local_store.LocalStore):
     """Holds zeros before anybody offered parameters."""
 
@@ -70,9 +97,11 @@ class _Empty(local_store.LocalStore):
         (_Patient, "a_gradient_is_discarded_when_older_than_the_limit", {"limit": 2}),
         (_Forgetful, "steps_of_a_discarded_gradient_count", {}),
         (_Repeating, "a_push_changes_parameters_versions_and_steps", {}),
-        (_Repeating, "a_pull_never_shows_half_an_update", {}),
+        (_Torn, "a_pull_never_shows_half_an_update", {}),
+        (_Repeating, "no_push_of_many_made_at_once_is_lost", {}),
         (_Sharing, "a_snapshot_and_the_store_share_no_memory", {}),
         (_Fresh, "target_period_need_not_divide_the_training_period", {}),
+        (_Late, "a_target_period_in_steps_is_crossed_by_jumps", {}),
         (_Empty, "calls_before_initialise", {}),
     ],
 )
@@ -84,6 +113,7 @@ def test_the_contract_notices_a_planted_fault(make_faulty, noticing, settings):
             made.learning_rate,
             max_staleness_updates=made.max_staleness_updates,
             target_period_updates=made.target_period_updates,
+            target_period_steps=made.target_period_steps,
             max_gradient_norm=made.max_gradient_norm,
         )
 

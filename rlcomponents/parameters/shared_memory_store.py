@@ -1,0 +1,271 @@
+"""A parameter store in memory that processes of one host share, without locks."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from acme import core as acme_core
+
+from rlcomponents import core
+from rlcomponents.parameters import (
+    gradients,
+    shard,
+    shard_rules,
+    sharded_store,
+    shared_memory,
+    shared_parameters,
+    update_rules,
+)
+from rlcomponents.parameters import layout as layouts
+
+
+class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
+    """Hogwild!: workers change the same parameters in place, and nobody waits.
+
+    Each worker has one of these, on memory that it opened for itself; so have threads
+    of one process. Thread-safe; one object's pushes take their turn.
+
+    **Weaker than other stores.** Updates of several workers run through the same
+    arrays at once: a pull may show half an update, and where two change the same
+    parameter in the same instant, one change, or one of a statistic, may be lost. The
+    counts are exact, and a version is never newer than the values that come with it.
+    The target copy is whole, though it may hold half of an update that was going on.
+
+    A worker that is killed leaves finite values: each float32 is the old or the new
+    one, never a mixture, and every rule can go on from any mixture of old and new
+    ones. What it had locked is free, and what it had not finished (initial parameters,
+    a target copy) is done by the next. It may have applied an update without counting
+    it.
+
+    The target copy, which workers seldom pull, is the one thing that is locked: for
+    the time of one copy of the vector.
+
+    Reference:
+        Niu et al. 2011, Algorithm 1; https://arxiv.org/abs/1106.5730. Mnih et al.
+        2016, Algorithms 1, S2 and S3; https://arxiv.org/abs/1602.01783.
+    """
+
+    def __init__(
+        self,
+        layout: layouts.ParameterLayout,
+        memory: shared_memory.OpenMemory,
+        rule: update_rules.UpdateRule,
+        learning_rate: Callable[[int], float],
+        *,
+        max_staleness_updates: int | None,
+        target_period_updates: int | None,
+        target_period_steps: int | None = None,
+        max_gradient_norm: float | None = None,
+    ) -> None:
+        """Uses what is in the memory, or what will be: it may be empty.
+
+        Args:
+            layout: See `ShardedStore`.
+            memory: Opened for this store.
+            rule: See `ShardRules` for this and the next four. Its statistics are
+                shared too (for RMSProp: "Shared RMSProp").
+            learning_rate: Of agent steps, all actors together.
+            max_staleness_updates: Or None.
+            target_period_updates: Or None.
+            target_period_steps: Or None.
+            max_gradient_norm: See `ShardedStore`.
+
+        Raises:
+            ValueError: A setting out of its range.
+        """
+        super().__init__(layout, 1, max_gradient_norm=max_gradient_norm)
+        self._rules = shard_rules.ShardRules(
+            update_rule=rule,
+            learning_rate=learning_rate,
+            max_staleness_updates=max_staleness_updates,
+            target_period_updates=target_period_updates,
+            target_period_steps=target_period_steps,
+        )
+        self._shared = shared_parameters.SharedParameters(memory)
+        self._push_lock = threading.Lock()
+        self._attached: _Arrays | None = None
+        fingerprint = hashlib.sha256(layout.to_json().encode()).hexdigest()[:16]
+        # What all workers must have in common. Their schedules should be equal as
+        # well; those are functions, which cannot be compared.
+        self._facts = {
+            "network": f"{layout.num_parameters} parameters, layout {fingerprint}",
+            "update rule": str(rule),
+            "target period": (
+                f"{target_period_updates} updates, {target_period_steps} steps"
+            ),
+        }
+
+    def save(self) -> dict[str, np.ndarray | int]:
+        """See `SharedParameters`, which can do so without the network."""
+        return self._shared.save()
+
+    def restore(self, state: Mapping[str, np.ndarray | int]) -> None:
+        """Goes on from a saved state, in an epoch of its own, as a shard does.
+
+        For one worker, before the others push: later the parameters would be a mixture.
+
+        Args:
+            state: From `save`, or from that of a `LocalStore`. Not kept. Where that
+                was not initialised, only its counts are restored.
+
+        Raises:
+            ValueError: Saved under another rule, for another number of parameters, or
+                without the target copy that this store keeps. Nothing has changed then.
+        """
+        saved = shard.read_saved_state(state, self._rules)
+        if saved.parameters is not None:
+            gradients.check(saved.parameters, self.layout, "saved state")
+        with self._shared.set_up_locked():
+            if self._shared.is_ready:
+                self._arrays()
+            self._shared.epoch += saved.epoch + 1
+            self._shared.restore_counts(saved.counts)
+            if saved.parameters is not None:
+                self._write(
+                    saved.parameters, saved.slots, saved.target, saved.target_version
+                )
+
+    def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        return [getattr(self, f"_{method}")(*each) for each in arguments]
+
+    def _initialise(self, vector: shard.Buffer) -> bool:
+        values = shard.as_float32(vector)
+        shared = self._shared
+        with shared.set_up_locked():
+            if shared.is_ready:
+                self._arrays()
+                return False
+            self._write(
+                values,
+                self._rules.update_rule.make_state(values.size),
+                values if self._rules.keeps_target else None,
+                core.Version(shared.epoch, shared.counts().updates),
+            )
+            return True
+
+    def _pull(self, target: bool) -> tuple[np.ndarray, int, int, int]:
+        """Returns values, version and steps; the caller copies the values.
+
+        The target copy, which changes as a whole, comes as a copy.
+        """
+        shared, arrays = self._shared, self._arrays()
+        if not target:
+            # Counted before the caller copies the values: they are as new, or newer.
+            epoch, counts = shared.epoch, shared.counts()
+            return arrays.parameters, epoch, counts.updates, counts.steps
+        self._rules.check_keeps_target()
+        # A copy that is due is taken here too: who has seen the steps or updates that
+        # make it due is not given the one before, although the worker whose count it
+        # was may not have come to it yet.
+        with shared.target_locked():
+            self._copy_target_if_due()
+            values, version = arrays.target.copy(), shared.target_version
+        return values, *version, shared.counts().steps
+
+    def _push(
+        self, gradient: shard.Buffer, epoch: int, updates: int, steps: int
+    ) -> tuple[str, int]:
+        """Counts the steps, then applies the gradient or discards it."""
+        values, rules = shard.as_float32(gradient), self._rules
+        with self._push_lock:
+            arrays, counts = self._arrays(), self._shared.counts()
+            verdict, staleness = rules.judge(
+                core.Version(epoch, updates),
+                core.Version(self._shared.epoch, counts.updates),
+            )
+            row = self._shared.own_row()
+            row[shared_parameters.STEPS] += shard.checked_steps(steps)
+            if verdict is core.Verdict.OTHER_EPOCH:
+                row[shared_parameters.DISCARDED_OTHER_EPOCH] += 1
+            elif verdict is core.Verdict.STALE:
+                row[shared_parameters.DISCARDED_STALE] += 1
+            else:
+                rate = rules.learning_rate(counts.steps)
+                rules.update_rule.apply(arrays.parameters, values, arrays.slots, rate)
+                row[shared_parameters.UPDATES] += 1
+                row[shared_parameters.STALENESS_SUM_UPDATES] += staleness
+        self._notice_target()
+        return verdict.value, staleness
+
+    def _add_steps(self, steps: int) -> int:
+        with self._push_lock:
+            row = self._shared.own_row()
+            row[shared_parameters.STEPS] += shard.checked_steps(steps)
+        self._notice_target()
+        return self._shared.counts().steps
+
+    def _statistics(self) -> tuple[int, ...]:
+        return tuple(self._shared.counts())
+
+    def _notice_target(self) -> None:
+        """Takes the target copy where it is due: one of those who notice does."""
+        shared = self._shared
+        if not self._rules.keeps_target or not shared.is_ready:
+            return
+        if self._target_phase(shared.counts()) > shared.target_phase:
+            with shared.target_locked():
+                self._copy_target_if_due()
+
+    def _copy_target_if_due(self) -> None:
+        """Takes the target copy unless another has. Needs the target's lock."""
+        counts = self._shared.counts()
+        phase = self._target_phase(counts)
+        if phase > self._shared.target_phase:
+            version = core.Version(self._shared.epoch, counts.updates)
+            self._shared.copy_target(version, phase)
+
+    def _target_phase(self, counts: shard.ShardStatistics) -> int:
+        return self._rules.target_phase(steps=counts.steps, updates=counts.updates)
+
+    def _write(
+        self,
+        parameters: np.ndarray,
+        slots: update_rules.State,
+        target: np.ndarray | None,
+        target_version: core.Version,
+    ) -> None:
+        """Makes or overwrites all arrays. Needs `set_up_locked`."""
+        arrays = {shared_parameters.PARAMETERS: parameters}
+        arrays |= {shared_parameters.SLOTS + name: slots[name] for name in slots}
+        if target is not None:
+            arrays[shared_parameters.TARGET_PARAMETERS] = target
+        self._shared.write_arrays(
+            self._facts,
+            arrays,
+            target_version=target_version,
+            target_phase=self._target_phase(self._shared.counts()),
+        )
+
+    def _arrays(self) -> "_Arrays":
+        """Returns the arrays in the memory.
+
+        Raises:
+            NotInitialisedError: There are none yet.
+            ValueError: They are another network's, or were made with other settings.
+        """
+        if self._attached is None:
+            arrays = self._shared.arrays(self._facts)
+            prefix = shared_parameters.SLOTS
+            slots = {
+                name.removeprefix(prefix): array
+                for name, array in arrays.items()
+                if name.startswith(prefix)
+            }
+            self._attached = _Arrays(
+                arrays[shared_parameters.PARAMETERS],
+                slots,
+                arrays.get(
+                    shared_parameters.TARGET_PARAMETERS, np.empty(0, np.float32)
+                ),
+            )
+        return self._attached
+
+
+class _Arrays(NamedTuple):
+    """Views of the shared memory. `target` is empty where no copy is kept."""
+
+    parameters: np.ndarray
+    slots: update_rules.State
+    target: np.ndarray
