@@ -1,10 +1,12 @@
-"""Which action to try, and how often to try another: epsilon-greedy, in NumPy.
+"""Which action to try: epsilon-greedy, or drawn from a policy; in NumPy.
 
 Every function takes the generator it draws from, so one seed per actor gives one
-sequence of actions. No TensorFlow here: Q-values come as arrays.
+sequence of actions. No TensorFlow here: Q-values and policies come as arrays.
 """
 
 import numpy as np
+
+from rlcomponents.networks import policies
 
 ASYNC_FINAL_EPSILONS = (0.1, 0.01, 0.5)
 """Final exploration rates of the asynchronous value-based methods."""
@@ -49,6 +51,45 @@ def epsilon_greedy(
     return np.where(rng.random(batch_size) < epsilon, random, best)
 
 
+def sample(policy: policies.Policy, rng: np.random.Generator) -> np.ndarray:
+    """Draws an action from a policy, for each row of a batch independently.
+
+    Args:
+        policy: Its leading axes are those of the batch; there may be none.
+        rng: What to draw from.
+
+    Returns:
+        `[...]` int32 in [0, A) for a softmax policy, drawn by adding Gumbel noise to
+        the logits; `[..., D]` float32 for a Gaussian one, which may lie outside an
+        environment's bounds.
+
+    Raises:
+        ValueError: The policy is not a number.
+    """
+    _check_numbers(policy)
+    if isinstance(policy, policies.Softmax):
+        logits = np.asarray(policy.logits)
+        noise = rng.gumbel(size=logits.shape)
+        return np.argmax(logits + noise, axis=-1).astype(np.int32)
+    mean = np.asarray(policy.mean)
+    deviation = np.sqrt(np.asarray(policy.variance))[..., np.newaxis]
+    return mean + deviation * rng.standard_normal(mean.shape, np.float32)
+
+
+def mode(policy: policies.Policy) -> np.ndarray:
+    """Returns the likeliest action of a policy, shaped as by `sample`.
+
+    Of equally likely discrete actions the first.
+
+    Raises:
+        ValueError: The policy is not a number.
+    """
+    _check_numbers(policy)
+    if isinstance(policy, policies.Softmax):
+        return np.argmax(policy.logits, axis=-1).astype(np.int32)
+    return np.array(policy.mean)
+
+
 def async_final_epsilon(rng: np.random.Generator) -> float:
     """Draws the rate at which one asynchronous actor-learner ends its annealing.
 
@@ -84,3 +125,13 @@ def spread_epsilon(
     if not 0 <= index < num_actors:
         raise ValueError(f"There is no actor {index} of {num_actors}: count from 0.")
     return epsilon ** (1.0 + exponent * index / max(num_actors - 1, 1))
+
+
+def _check_numbers(policy: policies.Policy) -> None:
+    """Refuses what NumPy would silently turn into action 0, or a NaN action."""
+    for name, values in policy._asdict().items():
+        if np.isnan(values).any():
+            raise ValueError(
+                f"The {name} of the policy is not a number: learning has diverged; "
+                "lower the learning rate, or clip gradients."
+            )

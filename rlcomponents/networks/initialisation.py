@@ -7,9 +7,16 @@ builds. Here a stateless generator draws each variable from the seed and its pla
 """
 
 import math
+from collections.abc import Iterator
 
 import sonnet as snt
 import tensorflow as tf
+
+FORGET_BIAS = 1.0
+"""Added to the biases of an LSTM's forget gates, so that it remembers from the start.
+
+Jozefowicz et al. 2015, https://proceedings.mlr.press/v37/jozefowicz15.html
+"""
 
 
 def initialise(module: snt.Module, seed: int) -> None:
@@ -17,11 +24,13 @@ def initialise(module: snt.Module, seed: int) -> None:
 
         weights, biases ~ uniform(-1 / sqrt(fan_in), 1 / sqrt(fan_in))
 
-    where fan_in is the number of inputs to one output unit. Reads and changes no
-    global random state.
+    where fan_in is the number of inputs to one output unit. An LSTM is drawn as two
+    linear layers, one on its input, which has the biases, and one on its hidden state;
+    then `FORGET_BIAS` is added. Reads and changes no global random state.
 
     Args:
-        module: Holds its trainable variables in `snt.Linear` and `snt.Conv2D` layers.
+        module: Holds its trainable variables in `snt.Linear`, `snt.Conv2D` and
+            `snt.LSTM` layers, these without a projection.
         seed: Any signed int of 64 bits. Equal seeds give bit-identical values to
             modules of equal layers, in every process.
 
@@ -34,20 +43,17 @@ def initialise(module: snt.Module, seed: int) -> None:
         (https://github.com/muupan/async-rl/wiki). LeCun et al. 1998, section 4.6,
         without its factor sqrt(3).
     """
-    bounds = [
-        (variable, 1.0 / math.sqrt(math.prod(layer.w.shape[:-1])))
-        for layer in (module, *module.submodules)
-        if isinstance(layer, (snt.Linear, snt.Conv2D))
-        for variable in layer.trainable_variables
-    ]
+    layers = (module, *module.submodules)
+    fan_ins = [pair for layer in layers for pair in _fan_ins(layer)]
     num_variables = len(module.trainable_variables)
-    if len(bounds) != num_variables:
+    if len(fan_ins) != num_variables:
         raise ValueError(
-            f"{module.name} has {num_variables} trainable variables, {len(bounds)} of "
-            "them in Linear and Conv2D layers: the others would keep values that "
+            f"{module.name} has {num_variables} trainable variables, {len(fan_ins)} of "
+            "them in Linear, Conv2D and LSTM layers: the others would keep values that "
             "differ between processes; use these layers only."
         )
-    for place, (variable, bound) in enumerate(bounds):
+    for place, (variable, fan_in) in enumerate(fan_ins):
+        bound = 1.0 / math.sqrt(fan_in)
         variable.assign(
             tf.random.stateless_uniform(
                 variable.shape,
@@ -57,3 +63,39 @@ def initialise(module: snt.Module, seed: int) -> None:
                 alg="philox",
             )
         )
+    for layer in layers:
+        if isinstance(layer, snt.LSTM):
+            size = layer.b.shape[0] // 4  # Gates: input, forget, cell, output.
+            forget = layer.b[size : 2 * size]
+            forget.assign(forget + FORGET_BIAS)
+
+
+def check_unbuilt(*parts: snt.Module) -> None:
+    """Checks that the parts of a new network belong to no other.
+
+    Raises:
+        ValueError: A part has variables already, or is there twice: so variables would
+            be shared where none are meant to be.
+    """
+    for part in parts:
+        # Without the marker, Sonnet raises where there are none.
+        if snt.allow_empty_variables(part).variables or parts.count(part) > 1:
+            raise ValueError(
+                f"{part.name} has variables already, or is two parts at once: two "
+                "networks would share them; construct new parts for each network."
+            )
+
+
+def _fan_ins(layer: snt.Module) -> Iterator[tuple[tf.Variable, int]]:
+    """Yields the variables of one layer, each with the number of inputs to a unit."""
+    if isinstance(layer, (snt.Linear, snt.Conv2D)):
+        for variable in layer.trainable_variables:
+            yield variable, math.prod(layer.w.shape[:-1])
+    elif isinstance(layer, snt.LSTM):
+        input_size, hidden_size = (
+            weights.shape[0]
+            for weights in (layer.input_to_hidden, layer.hidden_to_hidden)
+        )
+        yield layer.b, input_size
+        yield layer.input_to_hidden, input_size
+        yield layer.hidden_to_hidden, hidden_size

@@ -1,4 +1,4 @@
-"""Which kinds of Q-network there are, and which environments each of them fits.
+"""Which kinds of network there are, and which environments each of them fits.
 
 No TensorFlow here: whoever builds a program can refuse a network that does not fit
 before any process starts.
@@ -43,25 +43,53 @@ KINDS = (*CONVOLUTIONAL, "mlp")
 
 
 def check(kind: str, environment_spec: specs.EnvironmentSpec) -> None:
-    """Checks that a network of this kind can value what an environment shows.
+    """Checks that a Q-network of this kind can value what an environment shows.
 
     Raises:
         ValueError: Unknown kind, or one that does not fit the environment.
     """
-    if kind not in KINDS:
-        near = difflib.get_close_matches(kind, KINDS) or KINDS
+    _check_kind(kind, environment_spec.observations)
+    if not is_discrete(environment_spec):
         raise ValueError(
-            f"Unknown network {kind!r}: use {' or '.join(map(repr, near))}."
+            f"The actions are {environment_spec.actions}: a Q-network values each of a "
+            "finite number of actions; give an environment with a DiscreteArray action "
+            "spec."
         )
-    _check_observations(environment_spec.observations)
+
+
+def check_actor_critic(kind: str, environment_spec: specs.EnvironmentSpec) -> None:
+    """Checks that an actor-critic network of this kind can play an environment.
+
+    Raises:
+        ValueError: Unknown kind, or one that does not fit the environment; or the
+            actions are neither discrete and numbered from 0 nor a vector of floats.
+    """
+    _check_kind(kind, environment_spec.observations)
     actions = environment_spec.actions
-    if not isinstance(actions, dm_env_specs.DiscreteArray):
+    if not is_discrete(environment_spec) and not _is_float_vector(actions):
         raise ValueError(
-            f"The actions are {actions}: a Q-network values each of a finite number of "
-            "actions; give an environment with a DiscreteArray action spec."
+            f"The actions are {actions}: an actor-critic network has a policy for a "
+            "DiscreteArray and one for a vector [D] of floats; let a wrapper turn the "
+            "actions into one of these."
         )
-    if kind in CONVOLUTIONAL:
-        _check_images(kind, environment_spec.observations)
+
+
+def is_discrete(environment_spec: specs.EnvironmentSpec) -> bool:
+    """Whether the actions are numbers from 0."""
+    return isinstance(environment_spec.actions, dm_env_specs.DiscreteArray)
+
+
+def check_hidden_sizes(mlp_hidden_sizes: Sequence[int]) -> None:
+    """Checks the hidden layers of an `mlp`.
+
+    Raises:
+        ValueError: There are none, or one without units.
+    """
+    if not mlp_hidden_sizes or min(mlp_hidden_sizes) < 1:
+        raise ValueError(
+            f"mlp_hidden_sizes is {tuple(mlp_hidden_sizes)}: give at least one size, "
+            "each at least 1."
+        )
 
 
 def default_kind(environment_spec: specs.EnvironmentSpec) -> str:
@@ -93,6 +121,28 @@ def output_size(convolutions: Sequence[Convolution], size: int) -> int:
     for layer in convolutions:
         size = (size - layer.kernel) // layer.stride + 1
     return size
+
+
+def _check_kind(kind: str, observations: dm_env_specs.Array) -> None:
+    """Refuses unknown kinds, and observations that the kind cannot take."""
+    if kind not in KINDS:
+        near = difflib.get_close_matches(kind, KINDS) or KINDS
+        raise ValueError(
+            f"Unknown network {kind!r}: use {' or '.join(map(repr, near))}."
+        )
+    _check_observations(observations)
+    if kind in CONVOLUTIONAL:
+        _check_images(kind, observations)
+
+
+def _is_float_vector(spec: dm_env_specs.Array) -> bool:
+    """Whether the spec is one array `[D]` of floats, D at least 1."""
+    return (
+        isinstance(spec, dm_env_specs.Array)
+        and np.issubdtype(spec.dtype, np.floating)
+        and len(spec.shape) == 1
+        and spec.shape[0] > 0
+    )
 
 
 def _check_observations(observations: dm_env_specs.Array) -> None:

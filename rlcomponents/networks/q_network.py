@@ -42,13 +42,7 @@ class QNetwork(snt.Module):
                 networks would share them.
         """
         super().__init__(name=name)
-        for part in (torso, head):
-            # Without the marker, Sonnet raises where there are none.
-            if snt.allow_empty_variables(part).variables:
-                raise ValueError(
-                    f"{part.name} has variables already: two networks would share "
-                    "them; construct a torso and a head for each network."
-                )
+        initialisation.check_unbuilt(torso, head)
         self._torso = torso
         self._head = head
         observations = environment_spec.observations
@@ -93,11 +87,7 @@ def make_network(
     """
     kinds.check(kind, environment_spec)
     if kind == "mlp":
-        if not mlp_hidden_sizes or min(mlp_hidden_sizes) < 1:
-            raise ValueError(
-                f"mlp_hidden_sizes is {tuple(mlp_hidden_sizes)}: give at least one "
-                "size, each at least 1."
-            )
+        kinds.check_hidden_sizes(mlp_hidden_sizes)
         *sizes, hidden_size = mlp_hidden_sizes
         torso: snt.Module = torsos.MLPTorso(sizes)
     else:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rlcomponents import exploration
+from rlcomponents.networks import policies
 
 
 @pytest.fixture
@@ -99,3 +100,83 @@ def test_greedy_actors_stay_greedy_however_they_are_spread():
 def test_actors_that_do_not_exist_have_no_epsilon(index, num_actors):
     with pytest.raises(ValueError, match="count from 0"):
         exploration.spread_epsilon(0.4, index, num_actors)
+
+
+def test_discrete_actions_are_drawn_with_the_probabilities_of_the_policy(rng):
+    """Logits may be shifted by any constant."""
+    logits = np.log([0.5, 0.3, 0.2]).astype(np.float32) + 7.0
+    policy = policies.Softmax(np.tile(logits, [40_000, 1]))
+    shares = np.bincount(exploration.sample(policy, rng), minlength=3) / 40_000
+    # One standard deviation is at most sqrt(0.5 * 0.5 / 40,000) = 0.0025.
+    np.testing.assert_allclose(shares, [0.5, 0.3, 0.2], atol=0.01)
+
+
+def test_an_action_of_probability_zero_is_never_drawn(rng):
+    policy = policies.Softmax(np.tile([0.0, -np.inf, 0.0], [1_000, 1]))
+    assert set(exploration.sample(policy, rng)) == {0, 2}
+
+
+def test_huge_logits_are_no_problem(rng):
+    policy = policies.Softmax(np.float32([[3e38, -3e38], [-3e38, 3e38]]))
+    np.testing.assert_array_equal(exploration.sample(policy, rng), [0, 1])
+
+
+def test_continuous_actions_have_the_mean_and_the_variance_of_the_policy(rng):
+    mean = np.tile(np.float32([1.0, -2.0]), [40_000, 1])
+    variance = np.full([40_000], 4.0, np.float32)
+    actions = exploration.sample(policies.Gaussian(mean, variance), rng)
+    # One standard deviation of each mean is 2 / sqrt(40,000) = 0.01.
+    np.testing.assert_allclose(actions.mean(axis=0), [1.0, -2.0], atol=0.04)
+    np.testing.assert_allclose(actions.var(axis=0), [4.0, 4.0], rtol=0.04)
+    assert abs(np.corrcoef(actions.T)[0, 1]) < 0.03
+
+
+def test_each_row_of_a_batch_has_its_own_variance(rng):
+    """No broadcasting of variances over the wrong axis, where B is D."""
+    policy = policies.Gaussian(np.zeros([2, 2], np.float32), np.float32([0.0, 9.0]))
+    actions = exploration.sample(policy, rng)
+    np.testing.assert_array_equal(actions[0], [0.0, 0.0])
+    assert np.all(actions[1] != 0.0)
+
+
+@pytest.mark.parametrize("batch", [(), (7,), (1, 7)])
+def test_actions_have_the_leading_axes_of_the_policy(rng, batch):
+    softmax = policies.Softmax(np.zeros([*batch, 3], np.float32))
+    gaussian = policies.Gaussian(
+        np.zeros([*batch, 2], np.float32), np.ones(batch, np.float32)
+    )
+    for act in (lambda policy: exploration.sample(policy, rng), exploration.mode):
+        discrete, continuous = act(softmax), act(gaussian)
+        assert (discrete.shape, discrete.dtype) == (batch, np.int32)
+        assert (continuous.shape, continuous.dtype) == ((*batch, 2), np.float32)
+
+
+def test_the_mode_is_the_likeliest_action():
+    softmax = policies.Softmax(np.array([[0.0, 2.0, 1.0], [3.0, 3.0, 0.0]]))
+    np.testing.assert_array_equal(exploration.mode(softmax), [1, 0])
+    gaussian = policies.Gaussian(np.float32([[0.5, -4.0]]), np.float32([9.0]))
+    np.testing.assert_array_equal(exploration.mode(gaussian), [[0.5, -4.0]])
+
+
+def test_one_seed_gives_one_sequence_of_draws():
+    policy = policies.Softmax(np.zeros(9))
+    first, second = (
+        [int(exploration.sample(policy, rng)) for _ in range(50)]
+        for rng in (np.random.default_rng(3), np.random.default_rng(3))
+    )
+    assert first == second
+    assert len(set(first)) > 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "field"),
+    [
+        (policies.Softmax(np.array([0.0, np.nan])), "logits"),
+        (policies.Gaussian(np.array([np.nan]), np.array(1.0)), "mean"),
+        (policies.Gaussian(np.array([0.0]), np.array(np.nan)), "variance"),
+    ],
+)
+def test_a_policy_that_is_not_a_number_is_refused(rng, policy, field):
+    for act in (lambda policy: exploration.sample(policy, rng), exploration.mode):
+        with pytest.raises(ValueError, match=f"The {field} of the policy is not a num"):
+            act(policy)

@@ -90,11 +90,55 @@ def test_continuous_actions_are_refused():
         kinds.check("mlp", spec)
 
 
+@pytest.mark.parametrize(
+    "actions",
+    [
+        pytest.param(dm_env_specs.DiscreteArray(3), id="discrete"),
+        pytest.param(
+            dm_env_specs.BoundedArray((2,), np.float32, -1.0, 1.0), id="continuous"
+        ),
+        pytest.param(
+            dm_env_specs.BoundedArray((1,), np.float64, -1.0, 1.0), id="double"
+        ),
+    ],
+)
+def test_actor_critics_take_numbered_actions_and_vectors(actions):
+    spec = _environment_spec(*VECTOR)._replace(actions=actions)
+    kinds.check_actor_critic("mlp", spec)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        pytest.param(
+            dm_env_specs.BoundedArray((), np.int32, -1, 1), id="not-numbered-from-zero"
+        ),
+        pytest.param(
+            dm_env_specs.BoundedArray((2,), np.int32, 0, 1), id="several-numbers"
+        ),
+        pytest.param(dm_env_specs.BoundedArray((), np.float32, -1, 1), id="no-vector"),
+        pytest.param(dm_env_specs.BoundedArray((2, 2), np.float32, -1, 1), id="matrix"),
+        pytest.param(dm_env_specs.BoundedArray((0,), np.float32, -1, 1), id="empty"),
+        pytest.param({"go": dm_env_specs.DiscreteArray(3)}, id="nested"),
+    ],
+)
+def test_actor_critics_refuse_other_actions(actions):
+    spec = _environment_spec(*VECTOR)._replace(actions=actions)
+    with pytest.raises(ValueError, match=r"DiscreteArray and one for a vector \[D\]"):
+        kinds.check_actor_critic("mlp", spec)
+
+
+def test_actor_critics_refuse_what_q_networks_refuse_of_observations():
+    with pytest.raises(ValueError, match="to nothing"):
+        kinds.check_actor_critic("nature_dqn", _environment_spec(*MINATAR))
+
+
 def test_nested_observations_are_refused():
     spec = _environment_spec(*VECTOR)
     spec = spec._replace(observations={"position": spec.observations})
     for build in (
         lambda: kinds.check("mlp", spec),
+        lambda: kinds.check_actor_critic("mlp", spec),
         lambda: kinds.default_kind(spec),
     ):
         with pytest.raises(ValueError, match="The observations are a dict"):
