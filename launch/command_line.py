@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import agents
 import launch
 import rlcomponents
-from agents.dqn import setting_checks
+from agents import setting_checks
 
 BAD_INPUT_EXIT_CODE = 2
 

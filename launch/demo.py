@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     exit_code = gorila_dqn.main([*settings, *run])
     if exit_code != 0:
         return exit_code
-    config, _ = saved_runs.find(folder.path)
+    config = saved_runs.find(folder.path).config
     environment = config.make_environment_factory(evaluation=True)(config.seed)
     by_chance = episodes.play_episodes(
         environment,

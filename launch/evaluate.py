@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from agents.dqn import setting_checks
+from agents import setting_checks
 from launch import command_line, saved_runs
 from rlcomponents.evaluation import normalisation
 
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     with command_line.bad_input_refused(environment):
         run = saved_runs.find(flags.run_dir)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-        from agents.dqn import saved_policy  # TensorFlow: after the flags, and quiet.
+        from agents import saved_policy  # TensorFlow: after the flags, and quiet.
 
         policy = saved_policy.load(*run)
         if flags.video is not None:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     results = policy.play(flags.episodes)
     print(
         f"{environment} after {policy.agent_steps:,} agent steps, {flags.episodes} "
-        f"episodes, epsilon {run.config.evaluation_epsilon}:\n"
+        f"episodes, {run.config.evaluation_policy}:\n"
         f"mean {results.mean:.2f}, standard error {results.standard_error:.2f}"
     )
     normalised = normalisation.human_normalised(environment, results.mean)

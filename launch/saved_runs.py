@@ -3,12 +3,19 @@
 import pathlib
 from typing import NamedTuple
 
-from agents.dqn import environment_check
+from agents import environment_check
 from agents.dqn.config import DQNConfig
 from agents.gorila_dqn.config import GorilaConfig
+from agents.run_config import RunConfig
+from rlcomponents.nodes import lazy
 from rlcomponents.runs import checkpoints, run_folder
 
-_CONFIGS: dict[str, type[DQNConfig]] = {"dqn": DQNConfig, "gorila_dqn": GorilaConfig}
+_MAKE_DQN_PLAYER = lazy.Constructor("agents.dqn.parts", "make_player")
+
+_AGENTS: dict[str, tuple[type[RunConfig], lazy.Constructor]] = {
+    "dqn": (DQNConfig, _MAKE_DQN_PLAYER),
+    "gorila_dqn": (GorilaConfig, _MAKE_DQN_PLAYER),
+}
 
 
 class SavedRun(NamedTuple):
@@ -17,10 +24,12 @@ class SavedRun(NamedTuple):
     Attributes:
         config: Its settings.
         checkpoint: Folder of its newest checkpoint.
+        make_player: Builds what plays it; needs TensorFlow when called.
     """
 
-    config: DQNConfig
+    config: RunConfig
     checkpoint: pathlib.Path
+    make_player: lazy.Constructor
 
 
 def environment_name(run_dir: str | None) -> str:
@@ -48,12 +57,12 @@ def find(run_dir: str | pathlib.Path) -> SavedRun:
     folder = run_folder.RunFolder(run_dir)
     settings = folder.read_config()
     agent = settings.pop("agent", None)
-    if agent not in _CONFIGS:
+    if agent not in _AGENTS:
         raise ValueError(
             f"{folder.config_json} names the agent {agent!r}: this script plays "
-            f"{', '.join(sorted(_CONFIGS))}."
+            f"{', '.join(sorted(_AGENTS))}."
         )
-    config_class = _CONFIGS[agent]
+    config_class, make_player = _AGENTS[agent]
     unknown = sorted(settings.keys() - config_class.__dataclass_fields__.keys())
     if unknown:
         raise ValueError(
@@ -68,4 +77,4 @@ def find(run_dir: str | pathlib.Path) -> SavedRun:
             f"{config.checkpoint_period_secs:g} s after training starts."
         )
     environment_check.check_environment(config)
-    return SavedRun(config, checkpoint)
+    return SavedRun(config, checkpoint, make_player)

@@ -8,8 +8,7 @@ from typing import Any
 
 import launchpad as lp
 
-from agents.dqn import config as dqn_config
-from agents.dqn import environment_check
+from agents import environment_check, run_config
 from launch import command_line
 from rlcomponents.launching import describe, endings, launcher
 from rlcomponents.runs import curve, progress, run_folder, summary
@@ -20,7 +19,7 @@ def main(
     *,
     agent: str,
     description: str,
-    config_class: type[dqn_config.DQNConfig],
+    config_class: type[run_config.RunConfig],
     build_program: Callable[[Any, str], lp.Program],
 ) -> int:
     """Trains an agent as the command line says.
@@ -38,10 +37,11 @@ def main(
     flags = command_line.parse(argv, description, config_class=config_class)
     with command_line.bad_input_refused(str(flags.settings.get("environment"))):
         launcher.check_launch_type(flags.run.lp_launch_type)
-        config = dqn_config.make_config(
+        config = run_config.make_config(
             config_class, flags.settings, preset=flags.run.preset
         )
-        dqn_config.refuse_ignored(config, flags.settings)
+        run_config.refuse_ignored(config, flags.settings)
+        config.check_launch_type(flags.run.lp_launch_type)
         environment_check.check_environment(config)
         folder = run_folder.RunFolder.create(
             flags.run.run_dir or run_folder.default_path(agent, config.environment)
@@ -56,19 +56,18 @@ def main(
 
 
 def _print_start(
-    config: dqn_config.DQNConfig, program: lp.Program, folder: run_folder.RunFolder
+    config: run_config.RunConfig, program: lp.Program, folder: run_folder.RunFolder
 ) -> None:
     print(describe.describe(program))
     print(f"environment {config.environment}, run folder {folder.path}")
-    note = config.replay_note()
-    if note:
+    for note in config.notes():
         print(note)
     sys.stdout.flush()
 
 
 def _launch(
     program: lp.Program,
-    config: dqn_config.DQNConfig,
+    config: run_config.RunConfig,
     folder: run_folder.RunFolder,
     run: command_line.RunFlags,
 ) -> endings.Ending:
@@ -92,7 +91,7 @@ def _launch(
 def _write_ending(
     ending: endings.Ending,
     agent: str,
-    config: dqn_config.DQNConfig,
+    config: run_config.RunConfig,
     folder: run_folder.RunFolder,
 ) -> None:
     if ending.exit_code != 0:

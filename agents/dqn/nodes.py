@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
-from agents.dqn import optimisation, parts
+from agents import optimisation, run_nodes
+from agents.dqn import parts
 from agents.dqn.config import DQNConfig
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
@@ -86,8 +87,6 @@ def make_agent(
     wait_for_stop: Callable[[float], bool],
 ) -> Agent:
     """Builds the whole agent around one `LocalStore`."""
-    folder = parts.open_folder(run_dir)
-    limits = config.replay_limits()
 
     def make_store(layout: layouts.ParameterLayout) -> local_store.LocalStore:
         return local_store.LocalStore(
@@ -99,24 +98,18 @@ def make_agent(
             max_gradient_norm=config.max_gradient_norm,
         )
 
-    bundle = parts.make_bundle(
-        config, folder, make_store, limits, wait_for_stop, name="dqn-0"
-    )
+    bundle = parts.make_bundle(config, run_dir, make_store, wait_for_stop, name="dqn-0")
     evaluator = parts.make_evaluator(
-        config, folder, lambda layout: bundle.store, wait_for_stop
+        config, run_dir, lambda layout: bundle.store, wait_for_stop
     )
-    coordinator = coordinators.Coordinator(
+    coordinator = run_nodes.make_coordinator(
+        config,
+        run_dir,
+        "dqn",
         bundle.store.statistics,
         [bundle.store],
-        folder,
-        agent="dqn",
-        environment=config.environment,
-        max_steps=config.max_steps,
-        frames_per_step=config.frames_per_step,
-        replay_capacity_items=limits.max_items,
-        checkpoint_period_secs=config.checkpoint_period_secs,
-        stop_program=stop_program,
-        wait_for_stop=wait_for_stop,
+        stop_program,
+        wait_for_stop,
     )
     return Agent(
         bundle,

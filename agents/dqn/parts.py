@@ -4,13 +4,13 @@ Each function calls constructors and little else, inside the node that uses what
 makes. `nodes.py` puts the parts together.
 """
 
-import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import sonnet as snt
 
+from agents import run_nodes, saved_policy
 from agents.dqn.config import DQNConfig
 from rlcomponents import core, environment_loop, seeding, specs
 from rlcomponents.actors import epsilon_greedy, q_values, store_sync
@@ -23,7 +23,6 @@ from rlcomponents.nodes import reporting
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import tf_variables
 from rlcomponents.replay import adders, batches, servers, tables, transitions
-from rlcomponents.replay import limits as replay_limits
 from rlcomponents.runs import metrics, run_folder, worker_report
 
 StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
@@ -31,9 +30,6 @@ StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
 
 Spread = Callable[[float], float]
 """Maps the program's epsilon to that of one actor."""
-
-WaitForStop = Callable[[float], bool]
-"""Waits so many seconds; returns whether the program is asked to stop."""
 
 
 def make_network(
@@ -116,10 +112,9 @@ class Bundle(NamedTuple):
 
 def make_bundle(
     config: DQNConfig,
-    folder: run_folder.RunFolder,
+    run_dir: str,
     make_store: StoreMaker,
-    limits: replay_limits.ReplayLimits,
-    wait_for_stop: WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
     *,
     name: str,
     index: int = 0,
@@ -130,15 +125,15 @@ def make_bundle(
 
     Args:
         config: Of the run.
-        folder: Where its row of numbers goes.
+        run_dir: Folder of the run, for its row of numbers.
         make_store: Makes the store from the layout of the network.
-        limits: Of its replay.
         wait_for_stop: Waits so many seconds; returns whether a stop was asked.
         name: Of the node, for its file of numbers.
         index: Of the node among its like, for its seeds.
         spread: What this actor makes of the program's epsilon.
         outlier_rule: Says which gradients to discard. None: none.
     """
+    limits = config.replay_limits()
     environment = config.make_environment_factory()(
         seeding.derive(config.seed, "environment", index)
     )
@@ -181,7 +176,7 @@ def make_bundle(
         steps_per_update=config.steps_per_update,
     )
     writer = metrics.MetricsWriter(
-        folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS
+        run_folder.RunFolder(run_dir).metrics / f"{name}.csv", metrics.WORKER_COLUMNS
     )
     turn = reporting.ReportingActorLearner(
         actor_learner,
@@ -204,43 +199,31 @@ def make_bundle(
 
 def make_evaluator(
     config: DQNConfig,
-    folder: run_folder.RunFolder,
+    run_dir: str,
     make_store: StoreMaker,
-    wait_for_stop: WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator, with a network and an environment of its own."""
-    environment = config.make_environment_factory(evaluation=True)(
-        seeding.derive(config.seed, "evaluation environment")
+    environment = run_nodes.make_evaluation_environment(config)
+    player = make_player(config, specs.make_environment_spec(environment))
+    sync = store_sync.StoreSync(
+        make_store(player.variables.layout), player.variables, period_steps=1
     )
-    environment_spec = specs.make_environment_spec(environment)
+    return run_nodes.make_evaluator(
+        config, run_dir, sync.pull, environment, player.actor, wait_for_stop
+    )
+
+
+def make_player(
+    config: DQNConfig, environment_spec: specs.EnvironmentSpec
+) -> saved_policy.Player:
+    """Builds what plays with the evaluation's epsilon."""
     network = make_network(config, environment_spec)
-    variables = tf_variables.FlatVariables(network.trainable_variables)
-    sync = store_sync.StoreSync(make_store(variables.layout), variables, period_steps=1)
-    return evaluators.Evaluator(
-        sync.pull,
-        environment,
-        make_evaluation_actor(config, environment_spec, network),
-        metrics.MetricsWriter(folder.evaluation_csv, metrics.EVALUATION_COLUMNS),
-        period_steps=config.evaluation_period_steps,
-        num_episodes=config.evaluation_episodes,
-        final_num_episodes=config.final_evaluation_episodes,
-        max_steps=config.max_steps,
-        max_episode_steps=config.max_evaluation_steps,
-        wait_for_stop=wait_for_stop,
-    )
-
-
-def make_evaluation_actor(
-    config: DQNConfig, environment_spec: specs.EnvironmentSpec, network: snt.Module
-) -> epsilon_greedy.EpsilonGreedyActor:
-    """Builds an actor with the evaluation's epsilon, which keeps no experience."""
-    return epsilon_greedy.EpsilonGreedyActor(
+    actor = epsilon_greedy.EpsilonGreedyActor(
         q_values.make_q_values(network, environment_spec.observations),
         lambda: config.evaluation_epsilon,
         np.random.default_rng(seeding.derive(config.seed, "evaluation exploration")),
     )
-
-
-def open_folder(run_dir: str) -> run_folder.RunFolder:
-    """Returns the run's folder, as nodes get it: by its path."""
-    return run_folder.RunFolder(pathlib.Path(run_dir))
+    return saved_policy.Player(
+        tf_variables.FlatVariables(network.trainable_variables), actor
+    )

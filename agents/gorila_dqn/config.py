@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from agents.dqn import setting_checks
+from agents import setting_checks
 from agents.dqn.config import DQNConfig
 
 MODES = ("bundled", "central")

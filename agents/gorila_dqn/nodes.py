@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agents import run_nodes
 from agents.dqn import parts
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import environment_loop, exploration, seeding, specs
@@ -20,7 +21,7 @@ from rlcomponents.nodes import reporting, worker
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import sharded_client, tf_variables
 from rlcomponents.replay import batches, tables
-from rlcomponents.runs import metrics, worker_report
+from rlcomponents.runs import metrics, run_folder, worker_report
 
 
 def make_bundle(
@@ -28,14 +29,13 @@ def make_bundle(
     run_dir: str,
     index: int,
     shards: Sequence[Any],
-    wait_for_stop: parts.WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds bundle `index`: Algorithm 1, on the parameters of the shards."""
     bundle = parts.make_bundle(
         config,
-        parts.open_folder(run_dir),
+        run_dir,
         _store_maker(config, shards),
-        config.replay_limits(),
         wait_for_stop,
         name=f"bundle-{index}",
         index=index,
@@ -63,7 +63,7 @@ def make_actor(
     index: int,
     replay_address: str,
     shards: Sequence[Any],
-    wait_for_stop: parts.WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds actor `index`, which inserts into one of the replay servers."""
     environment = config.make_environment_factory()(
@@ -97,7 +97,7 @@ def make_actor(
         adder=adder,
     )
     writer = metrics.MetricsWriter(
-        parts.open_folder(run_dir).metrics / f"actor-{index}.csv",
+        run_folder.RunFolder(run_dir).metrics / f"actor-{index}.csv",
         metrics.WORKER_COLUMNS,
     )
     turn = reporting.ReportingActor(
@@ -127,7 +127,7 @@ def make_learner(
     index: int,
     replay_addresses: Sequence[str],
     shards: Sequence[Any],
-    wait_for_stop: parts.WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds learner `index`, which draws from all replay servers."""
     environment_spec = parts.make_environment_spec(config)
@@ -147,7 +147,7 @@ def make_learner(
         _make_outlier_rule(config),
     )
     writer = metrics.MetricsWriter(
-        parts.open_folder(run_dir).metrics / f"learner-{index}.csv",
+        run_folder.RunFolder(run_dir).metrics / f"learner-{index}.csv",
         metrics.WORKER_COLUMNS,
     )
     turn = reporting.ReportingLearner(
@@ -175,11 +175,11 @@ def make_evaluator(
     config: GorilaConfig,
     run_dir: str,
     shards: Sequence[Any],
-    wait_for_stop: parts.WaitForStop,
+    wait_for_stop: run_nodes.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator."""
     return parts.make_evaluator(
-        config, parts.open_folder(run_dir), _store_maker(config, shards), wait_for_stop
+        config, run_dir, _store_maker(config, shards), wait_for_stop
     )
 
 

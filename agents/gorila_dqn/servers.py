@@ -6,12 +6,11 @@ They start in a fraction of a second, and take 50 MB instead of 350.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agents.dqn import optimisation
+from agents import optimisation, run_nodes
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import core
 from rlcomponents.nodes import coordinator
 from rlcomponents.parameters import shard
-from rlcomponents.runs import run_folder
 
 
 def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
@@ -37,16 +36,12 @@ def make_coordinator(
         fields = shard.read_reply(shards[0].statistics())
         return shard.ShardStatistics(*fields).as_store()
 
-    return coordinator.Coordinator(
+    return run_nodes.make_coordinator(
+        config,
+        run_dir,
+        "gorila_dqn",
         statistics,
         shards,
-        run_folder.RunFolder(run_dir),
-        agent="gorila_dqn",
-        environment=config.environment,
-        max_steps=config.max_steps,
-        frames_per_step=config.frames_per_step,
-        replay_capacity_items=config.num_replays * config.replay_limits().max_items,
-        checkpoint_period_secs=config.checkpoint_period_secs,
-        stop_program=stop_program,
-        wait_for_stop=wait_for_stop,
+        stop_program,
+        wait_for_stop,
     )

@@ -3,6 +3,7 @@ import typing
 
 import pytest
 
+from agents import run_config
 from agents.dqn import config as dqn_config
 from rlcomponents import specs
 from rlcomponents.environments import registry
@@ -104,15 +105,15 @@ def test_what_an_environment_does_not_know_is_refused(environment, settings, mes
 )
 def test_the_automatic_preset_goes_by_the_suite(environment, preset):
     given = {"environment": environment}
-    automatic = dqn_config.make_config(dqn_config.DQNConfig, given)
-    named = dqn_config.make_config(dqn_config.DQNConfig, given, preset=preset)
+    automatic = run_config.make_config(dqn_config.DQNConfig, given)
+    named = run_config.make_config(dqn_config.DQNConfig, given, preset=preset)
     assert automatic == named
-    for name, value in dqn_config.PRESETS[preset].items():
+    for name, value in dqn_config.DQNConfig.PRESETS[preset].items():
         assert getattr(automatic, name) == value
 
 
 def test_the_atari_preset_is_the_papers_values_which_are_the_defaults():
-    config = dqn_config.make_config(dqn_config.DQNConfig, {})
+    config = run_config.make_config(dqn_config.DQNConfig, {})
     assert config == dqn_config.DQNConfig()
     assert config.environment == "atari:pong"
     assert (config.batch_size, config.discount, config.max_abs_reward) == (32, 0.99, 1)
@@ -123,24 +124,27 @@ def test_the_atari_preset_is_the_papers_values_which_are_the_defaults():
 
 
 def test_what_is_given_goes_before_the_preset():
-    config = dqn_config.make_config(
+    config = run_config.make_config(
         dqn_config.DQNConfig, {"environment": "catch", "max_steps": 777}
     )
     assert config.max_steps == 777
-    assert config.max_replay_items == dqn_config.PRESETS["catch"]["max_replay_items"]
+    assert (
+        config.max_replay_items
+        == dqn_config.DQNConfig.PRESETS["catch"]["max_replay_items"]
+    )
 
 
-@pytest.mark.parametrize("preset", dqn_config.PRESETS)
+@pytest.mark.parametrize("preset", dqn_config.DQNConfig.PRESETS)
 def test_a_preset_names_settings_and_ends_by_itself(preset):
     names = {field.name for field in dataclasses.fields(dqn_config.DQNConfig)}
-    assert dqn_config.PRESETS[preset].keys() <= names
-    config = dqn_config.make_config(dqn_config.DQNConfig, {}, preset=preset)
+    assert dqn_config.DQNConfig.PRESETS[preset].keys() <= names
+    config = run_config.make_config(dqn_config.DQNConfig, {}, preset=preset)
     assert config.max_steps < float("inf")
 
 
 def test_an_unknown_preset_is_refused():
     with pytest.raises(ValueError, match="preset is 'foo': it must be one of auto, at"):
-        dqn_config.make_config(dqn_config.DQNConfig, {}, preset="foo")
+        run_config.make_config(dqn_config.DQNConfig, {}, preset="foo")
 
 
 @pytest.mark.parametrize(
@@ -153,9 +157,9 @@ def test_an_unknown_preset_is_refused():
 )
 def test_a_setting_that_the_optimiser_ignores_is_refused(optimiser, given, user):
     config = make_config(optimiser=optimiser)
-    dqn_config.refuse_ignored(config, ["optimiser", "learning_rate"])
+    run_config.refuse_ignored(config, ["optimiser", "learning_rate"])
     with pytest.raises(ValueError, match=f"^{given} has no effect here: .*{user}"):
-        dqn_config.refuse_ignored(config, [given, "learning_rate"])
+        run_config.refuse_ignored(config, [given, "learning_rate"])
 
 
 def test_each_optimiser_uses_what_it_does_not_ignore():
@@ -166,7 +170,7 @@ def test_each_optimiser_uses_what_it_does_not_ignore():
             for name in names
             if name not in make_config(optimiser=optimiser).ignored_settings()
         }
-        for optimiser in dqn_config.OPTIMISERS
+        for optimiser in run_config.OPTIMISERS
     }
     assert used == {
         "adagrad": {"adagrad_initial_accumulator", "optimiser_epsilon"},
@@ -183,16 +187,16 @@ def test_each_optimiser_uses_what_it_does_not_ignore():
 def test_the_minimum_fill_is_capped_at_a_tenth_of_the_steps_and_says_so():
     config = make_config(max_steps=4_000, min_replay_items=50_000)
     assert config.replay_limits().min_items == 400
-    assert config.replay_note() == (
+    assert config.notes() == [
         "Learning starts at 400 transitions in each replay instead of 50,000: all "
         "replays together are capped at a tenth of max_steps (4,000)."
-    )
+    ]
 
 
 def test_a_minimum_fill_below_the_cap_stays_and_needs_no_words():
     config = make_config(max_steps=4_000, min_replay_items=400)
     assert config.replay_limits().min_items == 400
-    assert config.replay_note() is None
+    assert config.notes() == []
 
 
 def test_a_run_of_one_step_has_a_minimum_fill_all_the_same():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from agents import optimisation
 from agents.dqn import config as dqn_config
-from agents.dqn import optimisation, parts
+from agents.dqn import parts
 from rlcomponents import specs
 from rlcomponents.environments import registry
 from rlcomponents.parameters import local_store, tf_variables
@@ -90,9 +91,8 @@ def make_bundle(tape, tmp_path, monkeypatch):
     def make(config, *, keep=True, **settings):
         bundle = parts.make_bundle(
             config,
-            run_folder.RunFolder(tmp_path),
+            str(tmp_path),
             lambda layout: TapedStore(config, layout, tape),
-            config.replay_limits(),
             threading.Event().wait,
             **{"name": "bundle-0", **settings},
         )
@@ -277,8 +277,8 @@ def test_the_evaluator_explores_as_evaluation_says(tmp_path):
         environment="minatar:breakout", initial_epsilon=1.0, evaluation_epsilon=0.0
     )
     environment_spec = parts.make_environment_spec(config)
-    network = parts.make_network(config, environment_spec)
-    actor = parts.make_evaluation_actor(config, environment_spec, network)
+    actor = parts.make_player(config, environment_spec).actor
+    network = parts.make_network(config, environment_spec)  # Equal: the same seed.
     observation = np.ones([10, 10, 4], bool)
     greedy = int(tf.argmax(network(observation[None])[0]))
     assert {int(actor.select_action(observation)) for _ in range(50)} == {greedy}
@@ -295,7 +295,9 @@ def test_the_evaluator_plays_with_the_stores_newest_parameters(tape, tmp_path):
         return made[0]
 
     folder = run_folder.RunFolder(tmp_path)
-    evaluator = parts.make_evaluator(config, folder, make_store, threading.Event().wait)
+    evaluator = parts.make_evaluator(
+        config, str(tmp_path), make_store, threading.Event().wait
+    )
     assert not evaluator.step()  # Nothing is due before the first steps.
     made[0].add_steps(10)
     assert evaluator.step()

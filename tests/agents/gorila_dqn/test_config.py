@@ -2,6 +2,7 @@ import typing
 
 import pytest
 
+from agents import run_config
 from agents.dqn import config as dqn_config
 from agents.gorila_dqn import config as gorila_config
 
@@ -66,26 +67,26 @@ def test_a_replay_shard_without_an_actor_is_refused():
 )
 def test_settings_of_the_other_mode_are_refused(mode, given, message):
     with pytest.raises(ValueError, match=message):
-        dqn_config.refuse_ignored(make_config(mode=mode), given)
+        run_config.refuse_ignored(make_config(mode=mode), given)
 
 
 def test_settings_of_the_mode_itself_are_not_refused():
     names = ["num_actors", "num_learners", "num_replay_shards", "num_parameter_shards"]
-    dqn_config.refuse_ignored(make_config(mode="central"), names)
+    run_config.refuse_ignored(make_config(mode="central"), names)
     bundled = make_config(mode="bundled")
-    dqn_config.refuse_ignored(bundled, ["num_bundles", "num_parameter_shards"])
+    run_config.refuse_ignored(bundled, ["num_bundles", "num_parameter_shards"])
 
 
 def test_settings_of_a_rule_that_is_left_out_are_refused():
     config = make_config(outlier_deviations=None)
     with pytest.raises(ValueError, match="outlier_min_loss has no effect here"):
-        dqn_config.refuse_ignored(config, ["outlier_min_loss"])
+        run_config.refuse_ignored(config, ["outlier_min_loss"])
 
 
 def test_settings_that_the_optimiser_ignores_are_refused_here_too():
     config = make_config(optimiser="sgd")
     with pytest.raises(ValueError, match="choose optimiser=momentum or rmsprop"):
-        dqn_config.refuse_ignored(config, ["optimiser_decay"])
+        run_config.refuse_ignored(config, ["optimiser_decay"])
 
 
 @pytest.mark.parametrize(
@@ -111,10 +112,10 @@ def test_replay_holds_the_ratio_in_central_mode_only():
 
 def test_the_target_is_copied_as_the_paper_says_on_atari_and_as_dqn_elsewhere():
     def period(**given):
-        return dqn_config.make_config(
+        return run_config.make_config(
             gorila_config.GorilaConfig, given
         ).target_period_updates
 
     assert period(environment="atari:pong") == 60_000
-    preset = dqn_config.PRESETS["catch"]["target_period_updates"]
+    preset = dqn_config.DQNConfig.PRESETS["catch"]["target_period_updates"]
     assert period(environment="catch") == preset

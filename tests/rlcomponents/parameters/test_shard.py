@@ -130,6 +130,18 @@ def test_a_restored_target_copy_keeps_its_version_and_its_phase():
     assert pull(made, target=True)[1:3] == (1, 6)
 
 
+def test_a_restored_target_copy_keeps_its_phase_in_steps():
+    period = {"target_period_updates": None, "target_period_steps": 7}
+    first = pushed(5, **period)  # Steps 3 6 9 12 15: copies after updates 3 and 5.
+    made = make_shard(**period)
+    made.restore(first.save())
+    assert pull(made, target=True)[1:] == (0, 5, 15)
+    made.push(ONES.tobytes(), 1, 5, 5)
+    assert pull(made, target=True)[1:] == (0, 5, 20)
+    made.add_steps(1)
+    assert pull(made, target=True)[1:] == (1, 6, 21)
+
+
 def test_a_saved_state_shares_no_memory_with_the_shard():
     made = pushed(1)
     saved = made.save()

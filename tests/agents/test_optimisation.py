@@ -1,7 +1,7 @@
 import pytest
 
+from agents import optimisation, run_config
 from agents.dqn import config as dqn_config
-from agents.dqn import optimisation
 from rlcomponents.parameters import update_rules
 
 
@@ -42,7 +42,7 @@ def test_the_rule_is_the_chosen_one_with_its_settings(settings, rule):
     assert optimisation.make_update_rule(make_config(**settings)) == rule
 
 
-@pytest.mark.parametrize("optimiser", dqn_config.OPTIMISERS)
+@pytest.mark.parametrize("optimiser", run_config.OPTIMISERS)
 def test_extreme_settings_that_the_config_allows_are_allowed_by_the_rule(optimiser):
     config = make_config(
         optimiser=optimiser,

@@ -3,13 +3,13 @@
 No TensorFlow here, so that a launcher can do it.
 """
 
-from agents.dqn.config import DQNConfig
+from agents.run_config import RunConfig
 from rlcomponents import seeding, specs
 from rlcomponents.environments import checker, registry
 
 
-def check_environment(config: DQNConfig) -> None:
-    """Builds the environment, and refuses it where DQN could not learn in it.
+def check_environment(config: RunConfig) -> None:
+    """Builds the environment, and refuses it where the agent could not learn in it.
 
     A user's own (`module:...`) is also played for some steps; those that come with the
     library have been.

@@ -5,6 +5,7 @@ look at its fields by name, so that a message can name the setting, which is als
 name of the flag.
 """
 
+import dataclasses
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -60,9 +61,10 @@ def check(config: Any, limits: Mapping[str, Limit]) -> None:
     Raises:
         ValueError: Naming the setting, its value and what is allowed.
     """
-    for name, annotation in typing.get_type_hints(type(config)).items():
+    annotations = typing.get_type_hints(type(config))
+    for name in (field.name for field in dataclasses.fields(config)):
         value: Any = getattr(config, name)
-        kind, optional = plain_type(annotation)
+        kind, optional = plain_type(annotations[name])
         if value is None and optional:
             continue
         if type(value) is not kind and not (kind is float and type(value) is int):

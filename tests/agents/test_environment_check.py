@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from dm_env import specs
 
+from agents import environment_check
 from agents.dqn import config as dqn_config
-from agents.dqn import environment_check
 
 
 class Game(dm_env.Environment):

@@ -1,15 +1,15 @@
-"""Plays the policy that a run has saved; Gorila's runs are saved alike."""
+"""Plays the policy that a run has saved, whatever the agent."""
 
 import pathlib
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import dm_env
 import numpy as np
+from acme import core as acme_core
 
-from agents.dqn import parts
-from agents.dqn.config import DQNConfig
+from agents.run_config import RunConfig
 from rlcomponents import seeding, specs
-from rlcomponents.actors import epsilon_greedy
 from rlcomponents.evaluation import episodes, video
 from rlcomponents.parameters import tf_variables
 from rlcomponents.runs import checkpoints
@@ -18,19 +18,35 @@ _EMULATED_FILM_FRAMES_PER_SEC = 15  # 60 emulator frames, 4 of them a step: real
 _FILM_FRAMES_PER_SEC = 10
 
 
+class Player(NamedTuple):
+    """What plays, and where its parameters go.
+
+    Attributes:
+        variables: Of its network.
+        actor: Acts as evaluation asks for, and keeps no experience.
+    """
+
+    variables: tf_variables.FlatVariables
+    actor: acme_core.Actor
+
+
+PlayerMaker = Callable[[Any, specs.EnvironmentSpec], Player]
+"""Builds an agent's player from its config, for an environment."""
+
+
 class SavedPolicy(NamedTuple):
     """A policy, and the environment that it is evaluated in.
 
     Attributes:
         config: Of the run.
         environment: For whole games, with the suite's null-op starts.
-        actor: Acts with the evaluation's epsilon.
+        actor: Acts as evaluation asks for.
         agent_steps: Agent steps of training when it was saved.
     """
 
-    config: DQNConfig
+    config: RunConfig
     environment: dm_env.Environment
-    actor: epsilon_greedy.EpsilonGreedyActor
+    actor: acme_core.Actor
     agent_steps: int
 
     def play(self, num_episodes: int) -> episodes.EpisodeResults:
@@ -61,7 +77,9 @@ class SavedPolicy(NamedTuple):
         )
 
 
-def load(config: DQNConfig, checkpoint: pathlib.Path) -> SavedPolicy:
+def load(
+    config: RunConfig, checkpoint: pathlib.Path, make_player: PlayerMaker
+) -> SavedPolicy:
     """Builds the policy of a checkpoint. Each time it plays the same games.
 
     Raises:
@@ -72,8 +90,7 @@ def load(config: DQNConfig, checkpoint: pathlib.Path) -> SavedPolicy:
         seeding.derive(config.seed, "final evaluation")
     )
     environment_spec = specs.make_environment_spec(environment)
-    network = parts.make_network(config, environment_spec)
-    variables = tf_variables.FlatVariables(network.trainable_variables)
+    variables, actor = make_player(config, environment_spec)
     vector = np.concatenate(
         [
             saved[f"parameters_{index}"]["parameters"]
@@ -90,6 +107,6 @@ def load(config: DQNConfig, checkpoint: pathlib.Path) -> SavedPolicy:
     return SavedPolicy(
         config,
         environment,
-        parts.make_evaluation_actor(config, environment_spec, network),
+        actor,
         facts["agent_steps"],
     )

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from agents.dqn import setting_checks
+from agents import setting_checks
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from agents import saved_policy
 from agents.dqn import config as dqn_config
-from agents.dqn import parts, saved_policy
+from agents.dqn import parts
 from rlcomponents.parameters import tf_variables
 from rlcomponents.runs import checkpoints
 
@@ -16,6 +17,10 @@ def make_config(**settings):
 def make_variables(config):
     network = parts.make_network(config, parts.make_environment_spec(config))
     return network, tf_variables.FlatVariables(network.trainable_variables)
+
+
+def load(config, checkpoint):
+    return saved_policy.load(config, checkpoint, parts.make_player)
 
 
 def save(directory, config, vector, num_shards=2):
@@ -36,9 +41,7 @@ def test_the_policy_has_the_parameters_that_were_saved(tmp_path, num_shards):
     network, variables = make_variables(config)
     vector = np.random.default_rng(0).normal(size=variables.layout.num_parameters)
     variables.assign(vector.astype(np.float32))
-    policy = saved_policy.load(
-        config, save(tmp_path, config, variables.vector(), num_shards)
-    )
+    policy = load(config, save(tmp_path, config, variables.vector(), num_shards))
     assert policy.agent_steps == 1234
     for _ in range(9):
         observation = np.random.default_rng(1).random((10, 5), np.float32)
@@ -50,7 +53,7 @@ def test_it_plays_the_same_games_each_time(tmp_path):
     config = make_config(evaluation_epsilon=0.5)
     _, variables = make_variables(config)
     path = save(tmp_path, config, variables.vector())
-    first, second = (saved_policy.load(config, path).play(10) for _ in range(2))
+    first, second = (load(config, path).play(10) for _ in range(2))
     assert first == second
     assert len(first.returns) == 10
 
@@ -58,7 +61,7 @@ def test_it_plays_the_same_games_each_time(tmp_path):
 def test_it_explores_as_evaluation_says(tmp_path):
     config = make_config(evaluation_epsilon=1.0)
     _, variables = make_variables(config)
-    policy = saved_policy.load(config, save(tmp_path, config, variables.vector()))
+    policy = load(config, save(tmp_path, config, variables.vector()))
     observation = np.zeros((10, 5), np.float32)
     assert {int(policy.actor.select_action(observation)) for _ in range(99)} == {
         0,
@@ -70,14 +73,14 @@ def test_it_explores_as_evaluation_says(tmp_path):
 def test_games_are_cut_where_the_run_cuts_them(tmp_path):
     config = make_config(max_evaluation_frames=4)
     _, variables = make_variables(config)
-    policy = saved_policy.load(config, save(tmp_path, config, variables.vector()))
+    policy = load(config, save(tmp_path, config, variables.vector()))
     assert policy.play(2).lengths_steps == (4, 4)
 
 
 def test_a_game_can_be_filmed(tmp_path):
     config = make_config()
     _, variables = make_variables(config)
-    policy = saved_policy.load(config, save(tmp_path, config, variables.vector()))
+    policy = load(config, save(tmp_path, config, variables.vector()))
     policy.film(str(tmp_path / "game.mp4"))
     assert (tmp_path / "game.mp4").stat().st_size > 1_000
 
@@ -87,4 +90,4 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
     _, variables = make_variables(config)
     path = save(tmp_path, config, variables.vector())
     with pytest.raises(ValueError, match=r"parameters and the network .* no longer"):
-        saved_policy.load(make_config(dueling=True), path)
+        load(make_config(dueling=True), path)

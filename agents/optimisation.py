@@ -1,11 +1,11 @@
 """Builds what a parameter store needs from the config; no TensorFlow here."""
 
-from agents.dqn.config import DQNConfig
+from agents.run_config import RunConfig
 from rlcomponents import schedules
 from rlcomponents.parameters import update_rules
 
 
-def make_update_rule(config: DQNConfig) -> update_rules.UpdateRule:
+def make_update_rule(config: RunConfig) -> update_rules.UpdateRule:
     """Builds the rule by which the store applies gradients."""
     epsilon = _given(epsilon=config.optimiser_epsilon)
     if config.optimiser == "adagrad":
@@ -21,7 +21,7 @@ def make_update_rule(config: DQNConfig) -> update_rules.UpdateRule:
     return update_rules.SGD()
 
 
-def make_learning_rate(config: DQNConfig) -> schedules.Linear:
+def make_learning_rate(config: RunConfig) -> schedules.Linear:
     """Builds the step size against the count of agent steps."""
     return schedules.Linear(
         config.learning_rate,

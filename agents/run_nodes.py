@@ -1,0 +1,94 @@
+"""Builds the evaluator and the coordinator, which every agent's program has.
+
+No TensorFlow here: the coordinator does without.
+"""
+
+from collections.abc import Callable, Sequence
+
+import dm_env
+from acme import core as acme_core
+
+from agents.run_config import RunConfig
+from rlcomponents import core, seeding
+from rlcomponents.nodes import coordinator as coordinators
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.runs import metrics, run_folder
+
+WaitForStop = Callable[[float], bool]
+"""Waits so many seconds; returns whether the program is asked to stop."""
+
+
+def make_evaluation_environment(config: RunConfig) -> dm_env.Environment:
+    """Builds the environment for whole games, apart from those of training."""
+    return config.make_environment_factory(evaluation=True)(
+        seeding.derive(config.seed, "evaluation environment")
+    )
+
+
+def make_evaluator(
+    config: RunConfig,
+    run_dir: str,
+    pull: Callable[[], core.Snapshot],
+    environment: dm_env.Environment,
+    actor: acme_core.Actor,
+    wait_for_stop: WaitForStop,
+) -> evaluators.Evaluator:
+    """Builds the evaluator.
+
+    Args:
+        config: Of the run.
+        run_dir: Folder of the run.
+        pull: Refreshes the actor's parameters.
+        environment: Of `make_evaluation_environment`.
+        actor: Acts as evaluation asks for.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+    """
+    return evaluators.Evaluator(
+        pull,
+        environment,
+        actor,
+        metrics.MetricsWriter(
+            run_folder.RunFolder(run_dir).evaluation_csv, metrics.EVALUATION_COLUMNS
+        ),
+        period_steps=config.evaluation_period_steps,
+        num_episodes=config.evaluation_episodes,
+        final_num_episodes=config.final_evaluation_episodes,
+        max_steps=config.max_steps,
+        max_episode_steps=config.max_evaluation_steps,
+        wait_for_stop=wait_for_stop,
+    )
+
+
+def make_coordinator(
+    config: RunConfig,
+    run_dir: str,
+    agent: str,
+    statistics: Callable[[], core.StoreStatistics],
+    shards: Sequence[coordinators.Shard],
+    stop_program: Callable[[], None],
+    wait_for_stop: WaitForStop,
+) -> coordinators.Coordinator:
+    """Builds the coordinator.
+
+    Args:
+        config: Of the run.
+        run_dir: Folder of the run.
+        agent: Its name.
+        statistics: Returns the counts of the store.
+        shards: What is saved.
+        stop_program: Ends the program.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+    """
+    return coordinators.Coordinator(
+        statistics,
+        shards,
+        run_folder.RunFolder(run_dir),
+        agent=agent,
+        environment=config.environment,
+        max_steps=config.max_steps,
+        frames_per_step=config.frames_per_step,
+        replay_capacity_items=config.replay_capacity_items,
+        checkpoint_period_secs=config.checkpoint_period_secs,
+        stop_program=stop_program,
+        wait_for_stop=wait_for_stop,
+    )
