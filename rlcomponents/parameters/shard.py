@@ -261,6 +261,9 @@ class ParameterShard(acme_core.Saveable):
     ) -> tuple[str, int]:
         """Counts the steps, then applies the gradient or discards it.
 
+        A target copy that its steps or its update make due is taken afterwards; one
+        that `add_steps` makes due, at once.
+
         Args:
             gradient: `[size]` float32.
             epoch: Of the version the gradient was computed from.

@@ -330,8 +330,8 @@ class StoreContract:
         store.push(ONES, old, steps=0)
         assert store.pull(target=True).updates == 0
         assert store.add_steps(5) == 30
-        assert store.pull(target=True).updates == 1
         store.push(ONES, store.pull().versions, steps=0)
+        assert store.pull(target=True).updates == 1  # As when the steps came.
         assert not store.push(ONES, old, steps=10).applied
         assert store.pull(target=True).updates == 2
 

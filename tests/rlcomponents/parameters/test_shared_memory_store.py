@@ -14,8 +14,12 @@ import pytest
 
 from rlcomponents import core, schedules
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import shared_memory, shared_memory_store
-from rlcomponents.parameters import shared_parameters, update_rules
+from rlcomponents.parameters import (
+    shared_memory,
+    shared_memory_store,
+    shared_parameters,
+    update_rules,
+)
 from rlcomponents.testing import store_contract
 
 ONES = store_contract.ONES
@@ -173,13 +177,13 @@ def test_a_crossing_of_the_target_period_is_noticed_once(monkeypatch):
     assert workers[0].pull(target=True).updates >= 397
 
 
-def test_a_target_copy_that_was_not_finished_is_still_due(monkeypatch):
+def test_a_target_copy_that_was_not_finished_is_still_due():
+    class Deadly:
+        def __setitem__(self, place, values):
+            raise KeyboardInterrupt
+
     first, second = make_workers(2, target_period_updates=1)
-
-    def die(version, phase):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(first._shared, "_set_target_clock", die)
+    first._shared.arrays()[shared_parameters.TARGET_PARAMETERS] = Deadly()
     with pytest.raises(KeyboardInterrupt):
         push(first)
     target = second.pull(target=True)
