@@ -4,6 +4,7 @@ No TensorFlow here: the coordinator does without.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import dm_env
 from acme import core as acme_core
@@ -12,6 +13,7 @@ from agents.run_config import RunConfig
 from rlcomponents import core, seeding
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.parameters import shard
 from rlcomponents.runs import metrics, run_folder
 
 WaitForStop = Callable[[float], bool]
@@ -57,6 +59,20 @@ def make_evaluator(
         max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
     )
+
+
+def shard_statistics(client: Any) -> Callable[[], core.StoreStatistics]:
+    """Returns what asks a parameter shard, behind its client, for the store's counts.
+
+    Args:
+        client: Of shard 0.
+    """
+
+    def statistics() -> core.StoreStatistics:
+        fields = shard.read_reply(client.statistics())
+        return shard.ShardStatistics(*fields).as_store()
+
+    return statistics
 
 
 def make_coordinator(

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import dm_env
 import numpy as np
+import sonnet as snt
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
 from rlcomponents import seeding, specs
+from rlcomponents.actors import epsilon_greedy, q_values
 from rlcomponents.evaluation import episodes, video
 from rlcomponents.parameters import tf_variables
 from rlcomponents.runs import checkpoints
@@ -28,6 +30,29 @@ class Player(NamedTuple):
 
     variables: tf_variables.FlatVariables
     actor: acme_core.Actor
+
+
+def make_epsilon_greedy_player(
+    network: snt.Module,
+    environment_spec: specs.EnvironmentSpec,
+    *,
+    epsilon: float,
+    run_seed: int,
+) -> Player:
+    """Builds what plays by action values.
+
+    Args:
+        network: A Q-network.
+        environment_spec: Of the environment it is for.
+        epsilon: Chance of a random action.
+        run_seed: Seed of the run, from which that of the random actions derives.
+    """
+    actor = epsilon_greedy.EpsilonGreedyActor(
+        q_values.make_q_values(network, environment_spec.observations),
+        lambda: epsilon,
+        np.random.default_rng(seeding.derive(run_seed, "evaluation exploration")),
+    )
+    return Player(tf_variables.FlatVariables(network.trainable_variables), actor)
 
 
 PlayerMaker = Callable[[Any, specs.EnvironmentSpec], Player]

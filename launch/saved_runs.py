@@ -4,6 +4,8 @@ import pathlib
 from typing import NamedTuple
 
 from agents import environment_check
+from agents.a3c.config import A3CConfig
+from agents.async_q.config import AsyncQConfig
 from agents.dqn.config import DQNConfig
 from agents.gorila_dqn.config import GorilaConfig
 from agents.run_config import RunConfig
@@ -13,6 +15,8 @@ from rlcomponents.runs import checkpoints, run_folder
 _MAKE_DQN_PLAYER = lazy.Constructor("agents.dqn.parts", "make_player")
 
 _AGENTS: dict[str, tuple[type[RunConfig], lazy.Constructor]] = {
+    "a3c": (A3CConfig, lazy.Constructor("agents.a3c.strategy", "make_player")),
+    "async_q": (AsyncQConfig, lazy.Constructor("agents.async_q.parts", "make_player")),
     "dqn": (DQNConfig, _MAKE_DQN_PLAYER),
     "gorila_dqn": (GorilaConfig, _MAKE_DQN_PLAYER),
 }

@@ -218,12 +218,9 @@ def make_player(
     config: DQNConfig, environment_spec: specs.EnvironmentSpec
 ) -> saved_policy.Player:
     """Builds what plays with the evaluation's epsilon."""
-    network = make_network(config, environment_spec)
-    actor = epsilon_greedy.EpsilonGreedyActor(
-        q_values.make_q_values(network, environment_spec.observations),
-        lambda: config.evaluation_epsilon,
-        np.random.default_rng(seeding.derive(config.seed, "evaluation exploration")),
-    )
-    return saved_policy.Player(
-        tf_variables.FlatVariables(network.trainable_variables), actor
+    return saved_policy.make_epsilon_greedy_player(
+        make_network(config, environment_spec),
+        environment_spec,
+        epsilon=config.evaluation_epsilon,
+        run_seed=config.seed,
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 from agents import optimisation, run_nodes
 from agents.gorila_dqn.config import GorilaConfig
-from rlcomponents import core
 from rlcomponents.nodes import coordinator
 from rlcomponents.parameters import shard
 
@@ -31,16 +30,11 @@ def make_coordinator(
     wait_for_stop: Callable[[float], bool],
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
-
-    def statistics() -> core.StoreStatistics:
-        fields = shard.read_reply(shards[0].statistics())
-        return shard.ShardStatistics(*fields).as_store()
-
     return run_nodes.make_coordinator(
         config,
         run_dir,
         "gorila_dqn",
-        statistics,
+        run_nodes.shard_statistics(shards[0]),
         shards,
         stop_program,
         wait_for_stop,

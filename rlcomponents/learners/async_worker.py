@@ -21,11 +21,13 @@ class Strategy(rollouts.Policy, Protocol):
         target_variables: Its copy of the target parameters; None without such.
         keeps_next_action: Whether the gradient needs the action that follows the
             rollout.
+        epsilon: Chance of a random action now; None where it does not act so.
     """
 
     variables: tf_variables.FlatVariables
     target_variables: tf_variables.FlatVariables | None
     keeps_next_action: bool
+    epsilon: float | None
 
     def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
         """Returns the loss and its gradient, `[num_parameters]` float32.
@@ -87,6 +89,11 @@ class AsyncWorker:
         self._target_clock: int | None = None
         store.initialise(strategy.variables.vector())
         self.pull()
+
+    @property
+    def epsilon(self) -> float | None:
+        """The strategy's, for reports."""
+        return self._strategy.epsilon
 
     def pull(self) -> core.Snapshot:
         """Takes the parameters from the store, and the target copy where it is new."""

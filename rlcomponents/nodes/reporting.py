@@ -1,4 +1,4 @@
-"""Steps of the three kinds of worker, each with its row of numbers a second.
+"""Steps of each kind of worker, each with its row of numbers a second.
 
 Each `step` does the work of one turn, and returns the agent steps of all actors
 together as far as the worker knows, which is what `worker.SteppedWorker` asks for. The
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from rlcomponents import environment_loop
 from rlcomponents.actors import store_sync
 from rlcomponents.learners import actor_learner as actor_learners
-from rlcomponents.learners import dqn
+from rlcomponents.learners import async_worker, dqn
 from rlcomponents.runs import worker_report
 
 
@@ -146,6 +146,34 @@ class ReportingActorLearner:
             self._report.write(
                 epsilon=self._epsilon(), replay_items=items, waiting=waiting
             )
+        return global_steps
+
+
+class ReportingAsyncWorker:
+    """One rollout a turn, and its gradient: a turn of the asynchronous methods."""
+
+    def __init__(
+        self,
+        worker: async_worker.AsyncWorker,
+        report: worker_report.WorkerReport,
+        *,
+        max_steps: int,
+    ) -> None:
+        """Stores its parts; see `ReportingActor`."""
+        self._worker = worker
+        self._report = report
+        self._max_steps = max_steps
+
+    def step(self) -> int:
+        """Plays one rollout and pushes its gradient."""
+        step = self._worker.step()
+        self._report.add_steps(step.steps)
+        for episode in step.episodes:
+            self._report.add_episode(episode.episode_return)
+        self._report.add_update(step.loss, outlier=False)
+        global_steps = self._worker.snapshot.steps + step.steps
+        if self._report.is_due() or global_steps >= self._max_steps:
+            self._report.write(epsilon=self._worker.epsilon)
         return global_steps
 
 

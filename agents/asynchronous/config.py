@@ -1,0 +1,89 @@
+"""Settings that A3C and the asynchronous value methods share."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from agents import run_config, setting_checks
+
+PARAMETER_STORES = ("auto", "local", "shared_memory", "server")
+STATISTICS = ("shared", "private")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AsyncConfig(run_config.RunConfig):
+    """Settings of one run of an asynchronous method.
+
+    Attributes:
+        num_workers: Actor-learners, each in a process of its own (or a thread).
+        envs_per_worker: Environments that a worker steps as one batch. 1 is the paper.
+        t_max_steps: Steps of a rollout, at most; an update follows each.
+        statistics: `shared`: the store keeps the optimiser's statistics for all
+            (Shared RMSProp). `private`: each worker keeps its own.
+        parameter_store: `shared_memory`: Hogwild! on one host. `server`: parameter
+            shards, for several hosts. `local`: a store with a lock, for threads.
+            `auto`: shared memory.
+        num_parameter_shards: Parameter shards of the `server` store.
+        parameter_timeout_secs: Seconds after which a call to a shard has failed.
+    """
+
+    num_workers: int = 2
+    envs_per_worker: int = 1
+    t_max_steps: int = 5
+    statistics: str = "shared"
+    parameter_store: str = "auto"
+    num_parameter_shards: int = 2
+    parameter_timeout_secs: float = 30.0
+
+    max_steps: int = 80_000_000
+    optimiser: str = "rmsprop"
+    learning_rate: float = 7e-4
+    final_learning_rate_fraction: float = 0.0
+    max_gradient_norm: float | None = 40.0
+
+    @property
+    def store_kind(self) -> str:
+        """The store that `parameter_store` comes to."""
+        return (
+            "shared_memory" if self.parameter_store == "auto" else self.parameter_store
+        )
+
+    @property
+    def target_copy_period_steps(self) -> int | None:
+        """Agent steps between target copies; None without a target network."""
+        return None
+
+    @property
+    def max_rollout_steps(self) -> int:
+        """Steps after which a rollout ends, if no episode has ended it."""
+        return self.t_max_steps
+
+    def check_launch_type(self, launch_type: str) -> None:
+        """See `RunConfig`."""
+        if self.store_kind == "local" and launch_type != "local_mt":
+            raise ValueError(
+                f"parameter_store is 'local', which threads of one process share, with "
+                f"--lp_launch_type={launch_type}: use local_mt, or shared_memory."
+            )
+
+    def limits(self) -> dict[str, setting_checks.Limit]:
+        """See `RunConfig`."""
+        return {**super().limits(), **_LIMITS}
+
+    def ignored_settings(self) -> dict[str, str]:
+        """See `RunConfig`; also those of the parameter server where there is none."""
+        ignored = super().ignored_settings()
+        if self.store_kind != "server":
+            names = ("num_parameter_shards", "parameter_timeout_secs")
+            ignored |= dict.fromkeys(names, "parameter_store=server")
+        return ignored
+
+
+_LIMITS: Mapping[str, setting_checks.Limit] = {
+    "num_workers": setting_checks.NUM_NODES,
+    "envs_per_worker": setting_checks.NUM_NODES,
+    "num_parameter_shards": setting_checks.NUM_NODES,
+    "t_max_steps": setting_checks.AT_LEAST_ONE,
+    "parameter_timeout_secs": setting_checks.POSITIVE,
+    "parameter_store": setting_checks.one_of(PARAMETER_STORES),
+    "statistics": setting_checks.one_of(STATISTICS),
+}

@@ -1,0 +1,148 @@
+"""Opens the parameter store that the settings ask for, in each node that needs it.
+
+No TensorFlow here: the coordinator opens one, too.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agents import optimisation, run_nodes
+from agents.asynchronous.config import AsyncConfig
+from rlcomponents import core
+from rlcomponents.nodes import coordinator
+from rlcomponents.parameters import layout as layouts
+from rlcomponents.parameters import (
+    local_store,
+    private_statistics_store,
+    shard,
+    sharded_client,
+    shared_memory,
+    shared_memory_store,
+    shared_parameters,
+    update_rules,
+)
+
+
+class ThreadStore:
+    """Holds the one `LocalStore` of a program whose nodes are threads. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Starts without a store: the network is not known yet."""
+        self._lock = threading.Lock()
+        self._store: local_store.LocalStore | None = None
+
+    def get(
+        self, make: Callable[[], local_store.LocalStore] | None = None
+    ) -> local_store.LocalStore | None:
+        """Returns the store; where there is none, makes it, if told how."""
+        with self._lock:
+            if self._store is None and make is not None:
+                self._store = make()
+            return self._store
+
+    def statistics(self) -> core.StoreStatistics:
+        """Returns the store's counts; zeros before there is one."""
+        store = self.get()
+        return (
+            shard.ShardStatistics().as_store() if store is None else store.statistics()
+        )
+
+    def save(self) -> dict[str, Any]:
+        """See `LocalStore`."""
+        store = self.get()
+        if store is None:
+            raise core.NotInitialisedError("No worker has offered parameters yet.")
+        return store.save()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A local store cannot leave its process: use local_mt.")
+
+
+Place = ThreadStore | shared_memory.SharedMemory | Sequence[Any]
+"""Where the store is: for threads, in memory, or behind clients of its shards."""
+
+
+def open_store(
+    config: AsyncConfig, layout: layouts.ParameterLayout, place: Place
+) -> core.ParameterStore:
+    """Opens the store for a worker or an evaluator.
+
+    Args:
+        config: Of the run.
+        layout: Of the network.
+        place: Where it is.
+    """
+    clips_here = config.statistics == "shared"
+    norm = config.max_gradient_norm if clips_here else None
+    store: core.ParameterStore
+    if isinstance(place, ThreadStore):
+        found = place.get(
+            lambda: local_store.LocalStore(
+                layout,
+                _shared_rule(config),
+                optimisation.make_learning_rate(config),
+                max_staleness_updates=None,
+                target_period_updates=None,
+                target_period_steps=config.target_copy_period_steps,
+                max_gradient_norm=norm,
+            )
+        )
+        assert found is not None
+        store = found
+    elif isinstance(place, shared_memory.SharedMemory):
+        store = shared_memory_store.SharedMemoryStore(
+            layout,
+            place.open(),
+            _shared_rule(config),
+            optimisation.make_learning_rate(config),
+            max_staleness_updates=None,
+            target_period_updates=None,
+            target_period_steps=config.target_copy_period_steps,
+            max_gradient_norm=norm,
+        )
+    else:
+        store = sharded_client.ShardedClient(
+            layout,
+            place,
+            max_gradient_norm=norm,
+            call_timeout_secs=config.parameter_timeout_secs,
+        )
+    if clips_here:
+        return store
+    return private_statistics_store.PrivateStatisticsStore(
+        store,
+        layout,
+        optimisation.make_update_rule(config),
+        max_gradient_norm=config.max_gradient_norm,
+    )
+
+
+def make_parameter_shard(config: AsyncConfig) -> shard.ParameterShard:
+    """Builds one shard of the `server` store."""
+    return shard.ParameterShard(
+        _shared_rule(config),
+        optimisation.make_learning_rate(config),
+        max_staleness_updates=None,
+        target_period_updates=None,
+        target_period_steps=config.target_copy_period_steps,
+    )
+
+
+def open_for_coordinator(
+    place: Place,
+) -> tuple[Callable[[], core.StoreStatistics], Sequence[coordinator.Shard]]:
+    """Returns the store's counts, and what the coordinator saves."""
+    if isinstance(place, ThreadStore):
+        return place.statistics, [place]
+    if isinstance(place, shared_memory.SharedMemory):
+        parameters = shared_parameters.SharedParameters(place.open())
+        return parameters.statistics, [parameters]
+    return run_nodes.shard_statistics(place[0]), place
+
+
+def _shared_rule(config: AsyncConfig) -> update_rules.UpdateRule:
+    """Returns the rule in the store; with private statistics it only takes steps."""
+    if config.statistics == "private":
+        return update_rules.SGD()
+    return optimisation.make_update_rule(config)

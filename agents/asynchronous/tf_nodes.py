@@ -1,0 +1,94 @@
+"""What runs inside the workers and the evaluator of an asynchronous method."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agents import run_nodes, saved_policy
+from agents.asynchronous import stores
+from agents.asynchronous.config import AsyncConfig
+from rlcomponents import environment_batch, seeding, specs
+from rlcomponents.actors import store_sync
+from rlcomponents.learners import async_worker, rollouts
+from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.nodes import reporting, worker
+from rlcomponents.runs import metrics, run_folder, worker_report
+
+StrategyMaker = Callable[[Any, specs.EnvironmentSpec, int], async_worker.Strategy]
+"""Builds the strategy of worker `index` from the config, for an environment."""
+
+
+def make_worker(
+    config: AsyncConfig,
+    run_dir: str,
+    index: int,
+    place: stores.Place,
+    make_strategy: StrategyMaker,
+    wait_for_stop: run_nodes.WaitForStop,
+) -> worker.SteppedWorker:
+    """Builds worker `index`: its environments, its copy of the network, its rollouts."""
+    make_environment = config.make_environment_factory()
+    environments = [
+        make_environment(
+            seeding.derive(
+                config.seed, "environment", index * config.envs_per_worker + number
+            )
+        )
+        for number in range(config.envs_per_worker)
+    ]
+    strategy = make_strategy(
+        config, specs.make_environment_spec(environments[0]), index
+    )
+    collector = rollouts.RolloutCollector(
+        environment_batch.EnvironmentBatch(environments),
+        strategy,
+        max_steps=config.max_rollout_steps,
+        discount=config.discount,
+        max_abs_reward=config.max_abs_reward,
+    )
+    actor_learner = async_worker.AsyncWorker(
+        collector,
+        strategy,
+        stores.open_store(config, strategy.variables.layout, place),
+        target_period_steps=config.target_copy_period_steps,
+    )
+    writer = metrics.MetricsWriter(
+        run_folder.RunFolder(run_dir).metrics / f"worker-{index}.csv",
+        metrics.WORKER_COLUMNS,
+    )
+    turn = reporting.ReportingAsyncWorker(
+        actor_learner,
+        worker_report.WorkerReport(writer),
+        max_steps=config.max_steps,
+    )
+
+    def close() -> None:
+        writer.close()
+        for environment in environments:
+            environment.close()
+
+    return worker.SteppedWorker(
+        turn.step,
+        max_steps=config.max_steps,
+        wait_for_stop=wait_for_stop,
+        close=close,
+    )
+
+
+def make_evaluator(
+    config: AsyncConfig,
+    run_dir: str,
+    place: stores.Place,
+    make_player: saved_policy.PlayerMaker,
+    wait_for_stop: run_nodes.WaitForStop,
+) -> evaluators.Evaluator:
+    """Builds the evaluator, with a network and an environment of its own."""
+    environment = run_nodes.make_evaluation_environment(config)
+    player = make_player(config, specs.make_environment_spec(environment))
+    sync = store_sync.StoreSync(
+        stores.open_store(config, player.variables.layout, place),
+        player.variables,
+        period_steps=1,
+    )
+    return run_nodes.make_evaluator(
+        config, run_dir, sync.pull, environment, player.actor, wait_for_stop
+    )

@@ -1,0 +1,78 @@
+"""An actor that follows a policy network, with or without a memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dm_env
+import numpy as np
+import tensorflow as tf
+from acme import core as acme_core
+
+from rlcomponents import exploration
+from rlcomponents.networks import actor_critic, policies
+
+Unroll = Callable[
+    [np.ndarray, np.ndarray, Any], tuple[policies.Policy, np.ndarray, Any]
+]
+"""Maps observations `[N, ...]`, `is_first` `[N]` and state to a policy of arrays, values
+`[N]` and the next state: one step of `unroll`."""
+
+
+def make_unroll(network: actor_critic.ActorCritic) -> Unroll:
+    """Returns a function that takes one step through a network, from and to NumPy."""
+    unroll = tf.function(network.unroll, reduce_retracing=True)
+
+    def step(
+        observation: np.ndarray, is_first: np.ndarray, state: Any
+    ) -> tuple[policies.Policy, np.ndarray, Any]:
+        policy, values, next_state = unroll(
+            tf.constant(observation[None]), tf.constant(is_first[None]), state
+        )
+        arrays = type(policy)(*(part.numpy()[0] for part in policy))
+        return arrays, values.numpy()[0], next_state
+
+    return step
+
+
+class PolicyActor(acme_core.Actor):
+    """Draws actions, or takes the likeliest. Keeps no experience. Not thread-safe."""
+
+    def __init__(
+        self,
+        network: actor_critic.ActorCritic,
+        rng: np.random.Generator,
+        *,
+        greedy: bool,
+    ) -> None:
+        """Stores its parts.
+
+        Args:
+            network: Read at each step, so new parameters count at once.
+            rng: What actions are drawn from.
+            greedy: Whether to take the likeliest action instead.
+        """
+        self._unroll = make_unroll(network)
+        self._rng = rng
+        self._greedy = greedy
+        self._state = network.initial_state(1)
+        self._is_first = True
+
+    def select_action(self, observation: np.ndarray) -> np.ndarray:
+        """Returns an action: a scalar int32, or `[D]` float32."""
+        policy, _, self._state = self._unroll(
+            observation[None], np.array([self._is_first]), self._state
+        )
+        self._is_first = False
+        if self._greedy:
+            return exploration.mode(policy)[0]
+        return exploration.sample(policy, self._rng)[0]
+
+    def observe_first(self, timestep: dm_env.TimeStep) -> None:
+        """Begins an episode, with an empty memory."""
+        self._is_first = True
+
+    def observe(self, action: np.ndarray, next_timestep: dm_env.TimeStep) -> None:
+        """Does nothing."""
+
+    def update(self, wait: bool = False) -> None:
+        """Does nothing."""
