@@ -1,14 +1,16 @@
 """One string to an environment: `suite:name`, in flags, configs and run folders alike.
 
     atari:pong                       minatar:breakout
-    catch                            module:my_package.my_games:make_maze
+    catch                            catch:blind
+    control:cartpole:balance         module:my_package.my_games:make_maze
 
 `make_factory` checks the string and the settings at once, so that a wrong one is
 refused before any process starts; the environment is built where the factory is called.
 
 A suite is a module here with `game_names() -> tuple[str, ...]` (where it has several
 games), a frozen dataclass of settings, and a constructor `(game, settings, seed)`. It
-is imported when it is first asked for.
+is imported when it is first asked for. A suite of one game may have `VARIANTS`, a dict
+of settings by name.
 """
 
 import dataclasses
@@ -18,7 +20,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -44,6 +46,7 @@ class _Suite(NamedTuple):
 _SUITES = {
     "atari": _Suite("atari", "make", "AtariSettings"),
     "catch": _Suite("catch", "Catch", "CatchSettings", has_games=False),
+    "control": _Suite("control", "make", "ControlSettings"),
     "minatar": _Suite("minatar", "MinAtar", "MinAtarSettings"),
 }
 
@@ -76,24 +79,21 @@ def make_factory(name: str, **settings: Any) -> core.EnvironmentFactory:
 
     entry = _SUITES[suite_name]
     module = _import_suite(suite_name)
-    game, _, variant = rest.partition(":")
+    arguments: tuple[str, ...] = ()
+    of_variant: dict[str, Any] = {}
     if entry.has_games:
-        _check_game(suite_name, game, module.game_names())
+        _check_game(suite_name, rest, module.game_names())
+        arguments = (rest,)
     elif rest:
-        raise ValueError(f"{name!r}: {suite_name} is one game; write {suite_name!r}.")
-    if variant:
-        raise ValueError(
-            f"{name!r}: {suite_name} has no variants; write '{suite_name}:{game}'."
-        )
+        _check_variant(suite_name, rest, module.VARIANTS)
+        of_variant = module.VARIANTS[rest]
     make_settings = getattr(module, entry.settings)
-    _refuse_unknown(
-        suite_name,
-        settings,
-        [field.name for field in dataclasses.fields(make_settings)],
-    )
-    arguments = (game,) if entry.has_games else ()
+    fields = [field.name for field in dataclasses.fields(make_settings)]
+    _refuse_unknown(name, settings, [x for x in fields if x not in of_variant])
     constructor = getattr(module, entry.constructor)
-    return functools.partial(constructor, *arguments, make_settings(**settings))
+    return functools.partial(
+        constructor, *arguments, make_settings(**of_variant, **settings)
+    )
 
 
 def suite(name: str) -> str:
@@ -122,10 +122,10 @@ def game_names(suite_name: str) -> tuple[str, ...]:
     """
     if suite(suite_name) == USERS_OWN:
         return ()
+    module = _import_suite(suite_name)
     if not _SUITES[suite_name].has_games:
-        return (suite_name,)
-    games = _import_suite(suite_name).game_names()
-    return tuple(f"{suite_name}:{game}" for game in games)
+        return (suite_name, *(f"{suite_name}:{name}" for name in module.VARIANTS))
+    return tuple(f"{suite_name}:{game}" for game in module.game_names())
 
 
 def frames_per_step(name: str, **settings: Any) -> int:
@@ -231,6 +231,12 @@ def _import_suite(suite_name: str) -> ModuleType:
 def _check_game(suite_name: str, game: str, games: Sequence[str]) -> None:
     if game in games:
         return
+    known = game.rpartition(":")[0]
+    if known in games:
+        raise ValueError(
+            f"'{suite_name}:{game}': {suite_name} has no variants; write "
+            f"'{suite_name}:{known}'."
+        )
     hint = _near(_snake_case(game), games)
     if not hint and len(games) <= 10:
         hint = f"; the games are {', '.join(games)}"
@@ -242,8 +248,17 @@ def _check_game(suite_name: str, game: str, games: Sequence[str]) -> None:
     raise ValueError(f"Unknown {suite_name} game {game!r}{hint}.")
 
 
+def _check_variant(suite_name: str, variant: str, variants: Iterable[str]) -> None:
+    if variant not in variants:
+        names = [suite_name, *(f"{suite_name}:{name}" for name in variants)]
+        raise ValueError(
+            f"{suite_name} is one game and has no variant {variant!r}; write "
+            f"{' or '.join(map(repr, names))}."
+        )
+
+
 def _refuse_unknown(
-    suite_name: str, settings: dict[str, Any], allowed: Sequence[str]
+    environment: str, settings: dict[str, Any], allowed: Sequence[str]
 ) -> None:
     for name in settings:
         if name not in allowed:
@@ -251,7 +266,8 @@ def _refuse_unknown(
                 f"its settings are {', '.join(allowed)}" if allowed else "it has none"
             )
             raise ValueError(
-                f"{suite_name} has no setting {name!r}{_near(name, allowed)}; {choice}."
+                f"{environment} has no setting {name!r}{_near(name, allowed)}; "
+                f"{choice}."
             )
 
 

@@ -23,15 +23,16 @@ def adapt(environment: dm_env.Environment) -> dm_env.Environment:
         environment: Has passed `checker.check_specs`.
 
     Returns:
-        The environment in single precision, its discrete actions numbered from 0.
+        The environment in single precision, its discrete actions numbered from 0, its
+        continuous ones clipped to their bounds.
     """
     environment = SinglePrecision(environment)
     action_spec = environment.action_spec()
-    if _is_discrete(action_spec) and not isinstance(
-        action_spec, dm_env_specs.DiscreteArray
-    ):
-        environment = ActionOffset(environment)
-    return environment
+    if isinstance(action_spec, dm_env_specs.DiscreteArray):
+        return environment
+    if _is_discrete(action_spec):
+        return ActionOffset(environment)
+    return ClippedActions(environment)
 
 
 class EnvironmentWrapper(dm_env.Environment):
@@ -81,6 +82,14 @@ class SinglePrecision(EnvironmentWrapper):
     Each observation is a copy, so an environment may go on writing into one array.
     """
 
+    def __init__(self, environment: dm_env.Environment) -> None:
+        """Wraps an environment, whose observation spec is asked for once."""
+        super().__init__(environment)
+        self._observation_spec = tree.map_structure(
+            lambda spec: spec.replace(dtype=_single(spec.dtype)),
+            environment.observation_spec(),
+        )
+
     def reset(self) -> dm_env.TimeStep:
         """See `dm_env.Environment`."""
         return self._convert(self._environment.reset())
@@ -91,10 +100,7 @@ class SinglePrecision(EnvironmentWrapper):
 
     def observation_spec(self) -> Any:
         """Returns the wrapped spec with float32 for float64."""
-        return tree.map_structure(
-            lambda spec: spec.replace(dtype=_single(spec.dtype)),
-            self._environment.observation_spec(),
-        )
+        return self._observation_spec
 
     def reward_spec(self) -> dm_env_specs.Array:
         """See `time_steps.reward_spec`."""
@@ -150,6 +156,48 @@ class ActionOffset(EnvironmentWrapper):
     def action_spec(self) -> dm_env_specs.DiscreteArray:
         """Returns the spec of `[]` int32 in [0, n)."""
         return dm_env_specs.DiscreteArray(self._num_actions, np.int32, "action")
+
+
+class ClippedActions(EnvironmentWrapper):
+    """Takes any vector of floats; the environment gets the nearest one in its bounds.
+
+    A Gaussian policy draws from everywhere, and learns from the action as it was drawn.
+    Bounds are as before, but for float32, and the environment receives its own dtype.
+    """
+
+    def __init__(self, environment: dm_env.Environment) -> None:
+        """Wraps an environment with bounded floats as its action.
+
+        Raises:
+            ValueError: Its actions are something else.
+        """
+        super().__init__(environment)
+        spec = environment.action_spec()
+        if not isinstance(spec, dm_env_specs.BoundedArray) or not np.issubdtype(
+            spec.dtype, np.floating
+        ):
+            raise ValueError(f"ClippedActions needs bounded floats, got {spec}.")
+        self._inner_spec = spec
+        self._spec = spec.replace(dtype=_single(spec.dtype))
+
+    def step(self, action: np.ndarray) -> dm_env.TimeStep:
+        """Steps with the nearest action in the bounds.
+
+        Raises:
+            ValueError: It has another shape, or is not a number.
+        """
+        spec = self._inner_spec
+        action = np.asarray(action, spec.dtype)
+        if action.shape != spec.shape or np.isnan(action).any():
+            raise ValueError(
+                f"Action {action} does not exist: this environment's actions are "
+                f"numbers of shape {spec.shape}."
+            )
+        return self._environment.step(np.clip(action, spec.minimum, spec.maximum))
+
+    def action_spec(self) -> dm_env_specs.BoundedArray:
+        """Returns the spec with float32 for float64."""
+        return self._spec
 
 
 class FrameStack(EnvironmentWrapper):

@@ -4,7 +4,9 @@
         def make_environment(self, seed):
             return catch.Catch(catch.CatchSettings(), seed)
 
-dm_env's own tests (types of steps, conformity to the specs) come along.
+`EnvironmentContract` is for discrete actions, `ContinuousEnvironmentContract` for
+continuous ones. dm_env's own tests (types of steps, conformity to the specs)
+come along.
 """
 
 from collections.abc import Iterator
@@ -18,8 +20,8 @@ from dm_env import specs, test_utils
 from rlcomponents.environments import checker
 
 
-class EnvironmentContract(test_utils.EnvironmentTestMixin):
-    """Tests to be mixed into an `absltest.TestCase`, before it in the bases.
+class _AnyActionsContract(test_utils.EnvironmentTestMixin):
+    """What the actions do not matter for.
 
     Attributes:
         num_steps: Agent steps that each test plays; enough to end an episode, or the
@@ -39,21 +41,6 @@ class EnvironmentContract(test_utils.EnvironmentTestMixin):
         """See `dm_env.test_utils`."""
         return self.make_environment(seed=1)
 
-    def make_action_sequence(self) -> Iterator[np.ndarray]:
-        """Yields `num_steps` random actions, always the same."""
-        spec = self.environment.action_spec()
-        rng = np.random.default_rng(0)
-        for _ in range(self.num_steps):
-            yield np.asarray(
-                rng.integers(spec.minimum, spec.maximum, endpoint=True), spec.dtype
-            )
-
-    def test_actions_are_numbered_from_zero(self) -> None:
-        """Networks have one output for each action, replay stores int32."""
-        spec = self.environment.action_spec()
-        assert isinstance(spec, specs.DiscreteArray)
-        assert spec.dtype == np.int32
-
     def test_rewards_and_discounts_are_single_precision(self) -> None:
         """As they are stored and learnt from."""
         assert self.environment.reward_spec().dtype == np.float32
@@ -62,13 +49,6 @@ class EnvironmentContract(test_utils.EnvironmentTestMixin):
     def test_the_checker_finds_nothing(self) -> None:
         """`checker.check` plays `num_steps` steps without complaint."""
         checker.check(self.environment, steps=self.num_steps)
-
-    def test_an_action_outside_the_spec_is_refused(self) -> None:
-        """Not wrapped round to another action, as an index of -1 would be."""
-        for action in (-1, self.environment.action_spec().num_values):
-            self.environment.reset()
-            with pytest.raises(ValueError, match=f"Action {action} does not exist"):
-                self.environment.step(action)
 
     def test_equal_seeds_give_equal_episodes(self) -> None:
         """Two environments of one seed give the same steps under the same actions."""
@@ -109,6 +89,76 @@ class EnvironmentContract(test_utils.EnvironmentTestMixin):
         yield environment.reset()
         for action in self.make_action_sequence():
             yield environment.step(action)
+
+
+class EnvironmentContract(_AnyActionsContract):
+    """Tests to be mixed into an `absltest.TestCase`, before it in the bases.
+
+    For discrete actions. Attributes: see `_AnyActionsContract`.
+    """
+
+    def make_action_sequence(self) -> Iterator[np.ndarray]:
+        """Yields `num_steps` random actions, always the same."""
+        spec = self.environment.action_spec()
+        rng = np.random.default_rng(0)
+        for _ in range(self.num_steps):
+            yield np.asarray(
+                rng.integers(spec.minimum, spec.maximum, endpoint=True), spec.dtype
+            )
+
+    def test_actions_are_numbered_from_zero(self) -> None:
+        """Networks have one output for each action, replay stores int32."""
+        spec = self.environment.action_spec()
+        assert isinstance(spec, specs.DiscreteArray)
+        assert spec.dtype == np.int32
+
+    def test_an_action_outside_the_spec_is_refused(self) -> None:
+        """Not wrapped round to another action, as an index of -1 would be."""
+        for action in (-1, self.environment.action_spec().num_values):
+            self.environment.reset()
+            with pytest.raises(ValueError, match=f"Action {action} does not exist"):
+                self.environment.step(action)
+
+
+class ContinuousEnvironmentContract(_AnyActionsContract):
+    """As `EnvironmentContract`, for vectors of floats as actions."""
+
+    def make_action_sequence(self) -> Iterator[np.ndarray]:
+        """Yields `num_steps` random actions, always the same."""
+        spec = self.environment.action_spec()
+        rng = np.random.default_rng(0)
+        for _ in range(self.num_steps):
+            yield rng.uniform(spec.minimum, spec.maximum, spec.shape).astype(spec.dtype)
+
+    def test_actions_are_a_bounded_vector_in_single_precision(self) -> None:
+        """Networks have one output for each dimension."""
+        spec = self.environment.action_spec()
+        assert isinstance(spec, specs.BoundedArray)
+        assert len(spec.shape) == 1
+        assert spec.dtype == np.float32
+        assert np.all(np.isfinite(spec.minimum))
+        assert np.all(np.isfinite(spec.maximum))
+
+    def test_an_action_outside_the_bounds_is_the_nearest_one_inside(self) -> None:
+        """A Gaussian policy draws from everywhere."""
+        spec = self.environment.action_spec()
+        first, second = self.make_environment(3), self.make_environment(3)
+        for bound, sign in ((spec.maximum, 1.0), (spec.minimum, -1.0)):
+            inside = np.broadcast_to(bound, spec.shape).astype(spec.dtype)
+            first.reset()
+            second.reset()
+            tree.map_structure(
+                np.testing.assert_array_equal,
+                first.step(inside + np.float32(10.0 * sign)),
+                second.step(inside),
+            )
+
+    def test_an_action_that_is_not_a_number_is_refused(self) -> None:
+        """Before it spoils the state."""
+        self.environment.reset()
+        action = np.full(self.environment.action_spec().shape, np.nan, np.float32)
+        with pytest.raises(ValueError, match="does not exist"):
+            self.environment.step(action)
 
 
 def _leaves(timestep: dm_env.TimeStep) -> list[np.ndarray]:

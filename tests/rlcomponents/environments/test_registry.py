@@ -55,6 +55,7 @@ def user_directory(tmp_path, monkeypatch):
         ("atari:pong", (84, 84, 4)),
         ("minatar:breakout", (10, 10, 4)),
         ("catch", (10, 5)),
+        ("catch:blind", (10, 5)),
     ],
 )
 def test_a_name_becomes_a_factory_that_can_be_pickled(name, shape):
@@ -90,8 +91,9 @@ def test_the_seed_reaches_the_environment():
         ("minatar:pong", r"the games are asterix, breakout, freeway"),
         ("minatar:space-invaders", r"did you mean 'space_invaders'"),
         ("atarii:pong", r"no suite 'atarii' \(did you mean 'atari'"),
-        ("pong", r"The suites are atari, catch, minatar, module"),
-        ("catch:small", r"catch is one game; write 'catch'"),
+        ("pong", r"The suites are atari, catch, control, minatar, module"),
+        ("catch:small", r"no variant 'small'; write 'catch' or 'catch:blind'"),
+        ("catch:blind:small", r"catch is one game and has no variant 'blind:small'"),
         ("module:mygames", r"write 'module:package.module:factory'"),
         ("", r"Unknown environment ''"),
     ],
@@ -108,6 +110,20 @@ def test_a_setting_that_the_suite_does_not_know_is_refused():
         registry.make_factory("catch", num_rows=3)
 
 
+def test_a_variant_is_settings_by_a_name():
+    environment = registry.make_factory("catch:blind", rows=4)(0)
+    assert environment.reset().observation.sum() == 2.0
+    assert environment.step(1).observation.sum() == 1.0  # No ball any more.
+    assert environment.observation_spec().shape == (4, 5)
+
+
+def test_what_a_variant_sets_cannot_be_set_again():
+    with pytest.raises(
+        ValueError, match=r"catch:blind has no setting 'ball_visible_rows'"
+    ):
+        registry.make_factory("catch:blind", ball_visible_rows=2)
+
+
 def test_a_bad_value_of_a_setting_is_refused_at_once():
     with pytest.raises(ValueError, match="max_null_ops_frames is -1"):
         registry.make_factory("atari:pong", max_null_ops_frames=-1)
@@ -122,7 +138,8 @@ def test_the_suite_is_the_first_word_of_a_name():
 def test_the_names_of_a_suite_can_be_listed():
     assert "atari:pong" in registry.game_names("atari")
     assert registry.game_names("minatar")[1] == "minatar:breakout"
-    assert registry.game_names("catch") == ("catch",)
+    assert registry.game_names("catch") == ("catch", "catch:blind")
+    assert "control:cartpole:balance" in registry.game_names("control")
     assert registry.game_names("module") == ()
 
 
@@ -192,7 +209,12 @@ def test_a_users_factory_takes_no_settings(user_directory):
 
 
 @pytest.mark.parametrize(
-    ("name", "package"), [("atari:pong", "ale_py"), ("minatar:breakout", "minatar")]
+    ("name", "package"),
+    [
+        ("atari:pong", "ale_py"),
+        ("control:cartpole:balance", "dm_control"),
+        ("minatar:breakout", "minatar"),
+    ],
 )
 def test_a_missing_package_is_named_with_what_installs_it(name, package):
     suite = name.partition(":")[0]

@@ -60,6 +60,23 @@ class TestAdaptedContract(environment_contract.EnvironmentContract, absltest.Tes
         return wrappers.adapt(_Counter())
 
 
+class _Reach(_Counter):
+    """Takes a vector of doubles within bounds of its own in each dimension."""
+
+    def action_spec(self):
+        return dm_env_specs.BoundedArray((2,), np.float64, [-1.0, 0.0], [1.0, 0.1])
+
+
+class TestAdaptedContinuousContract(
+    environment_contract.ContinuousEnvironmentContract, absltest.TestCase
+):
+    different_seeds = None
+    num_steps = 20
+
+    def make_environment(self, seed):
+        return wrappers.adapt(_Reach())
+
+
 class TestFrameStackContract(
     environment_contract.EnvironmentContract, absltest.TestCase
 ):
@@ -93,13 +110,46 @@ def test_actions_that_do_not_start_at_zero_reach_the_environment_as_its_own():
 
 
 def test_actions_that_are_not_one_integer_are_refused():
-    class Continuous(_Counter):
-        def action_spec(self):
-            return dm_env_specs.BoundedArray((2,), np.float32, -1, 1)
-
     with pytest.raises(ValueError, match="needs one bounded integer"):
-        wrappers.ActionOffset(Continuous())
-    assert wrappers.adapt(Continuous()).action_spec().shape == (2,)
+        wrappers.ActionOffset(_Reach())
+
+
+@pytest.mark.parametrize(
+    ("action", "received"),
+    [
+        pytest.param([0.5, 0.05], [0.5, 0.05], id="inside"),
+        pytest.param([3.0, -0.5], [1.0, 0.0], id="outside"),
+        pytest.param([-np.inf, np.inf], [-1.0, 0.1], id="far-outside"),
+    ],
+)
+def test_continuous_actions_reach_the_environment_within_its_bounds(action, received):
+    reach = _Reach()
+    environment = wrappers.adapt(reach)
+    environment.reset()
+    environment.step(np.array(action, np.float32))
+    np.testing.assert_allclose(reach.actions, [received])
+    # To the last bit, though 0.1 in single precision is a little more.
+    reach.action_spec().validate(reach.actions[0])
+
+
+def test_continuous_actions_are_in_single_precision_with_the_bounds_they_had():
+    spec = wrappers.adapt(_Reach()).action_spec()
+    assert (spec.shape, spec.dtype) == ((2,), np.float32)
+    np.testing.assert_array_equal(spec.minimum, np.float32([-1.0, 0.0]))
+    np.testing.assert_array_equal(spec.maximum, np.float32([1.0, 0.1]))
+
+
+@pytest.mark.parametrize("action", [[0.0], [[0.0, 0.0]], 0.0, [np.nan, 0.0]])
+def test_actions_that_would_spread_or_are_not_numbers_are_refused(action):
+    environment = wrappers.ClippedActions(_Reach())
+    environment.reset()
+    with pytest.raises(ValueError, match=r"numbers of shape \(2,\)"):
+        environment.step(np.array(action, np.float32))
+
+
+def test_actions_that_are_not_bounded_floats_are_not_clipped():
+    with pytest.raises(ValueError, match="needs bounded floats"):
+        wrappers.ClippedActions(_Counter())
 
 
 def test_double_precision_and_an_integer_reward_become_single_precision():

@@ -4,8 +4,9 @@ import dm_env
 import numpy as np
 import pytest
 from absl.testing import absltest
+from dm_env import specs
 
-from rlcomponents.environments import catch
+from rlcomponents.environments import catch, time_steps, wrappers
 from rlcomponents.testing import environment_contract
 
 
@@ -82,3 +83,77 @@ def test_the_contract_notices_a_planted_fault(environment, failing):
     failed = {case._testMethodName for case, _ in result.failures + result.errors}
     assert failing in failed
     assert "test_its_picture_is_rgb" not in failed
+
+
+class _Point(dm_env.Environment):
+    """A point on a line, where the seed puts it, moved by each action."""
+
+    def __init__(self, seed):
+        self._rng = np.random.default_rng(seed)
+        self._place = None
+
+    def reset(self):
+        self._place = self._rng.standard_normal(1, np.float32)
+        return dm_env.restart(self._place)
+
+    def step(self, action):
+        if self._place is None:
+            return self.reset()
+        self._place = self._place + action
+        return time_steps.transition(float(-abs(self._place[0])), self._place)
+
+    def observation_spec(self):
+        return specs.Array((1,), np.float32)
+
+    def action_spec(self):
+        return specs.BoundedArray((1,), np.float32, -1.0, 1.0)
+
+    def reward_spec(self):
+        return time_steps.reward_spec()
+
+    def discount_spec(self):
+        return time_steps.discount_spec()
+
+
+class _Scalar(_Point):
+    """Has a number for an action, and not a vector."""
+
+    def action_spec(self):
+        return specs.BoundedArray((), np.float32, -1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make_environment", "failing"),
+    [
+        pytest.param(
+            lambda seed: wrappers.ClippedActions(_Point(seed)), set(), id="none"
+        ),
+        pytest.param(
+            _Point,
+            {
+                "test_an_action_outside_the_bounds_is_the_nearest_one_inside",
+                "test_an_action_that_is_not_a_number_is_refused",
+            },
+            id="not-clipped",
+        ),
+        pytest.param(
+            lambda seed: wrappers.ClippedActions(_Scalar(seed)),
+            {"test_actions_are_a_bounded_vector_in_single_precision"},
+            id="no-vector",
+        ),
+    ],
+)
+def test_the_continuous_contract_notices_a_planted_fault(make_environment, failing):
+    class Contract(
+        environment_contract.ContinuousEnvironmentContract, absltest.TestCase
+    ):
+        num_steps = 10
+
+        def make_environment(self, seed):
+            return make_environment(seed)
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Contract).run(result)
+    failed = {case._testMethodName for case, _ in result.failures + result.errors}
+    # Where there is no picture, the test of it is skipped by an exception.
+    assert failed - {"test_its_picture_is_rgb"} == failing
