@@ -49,11 +49,9 @@ class ThreadStore:
         )
 
     def save(self) -> dict[str, Any]:
-        """See `LocalStore`."""
+        """See `LocalStore`; nothing before there is one."""
         store = self.get()
-        if store is None:
-            raise core.NotInitialisedError("No worker has offered parameters yet.")
-        return store.save()
+        return {} if store is None else store.save()
 
     def __reduce__(self) -> Any:
         raise TypeError("A local store cannot leave its process: use local_mt.")

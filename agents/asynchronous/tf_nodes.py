@@ -25,7 +25,7 @@ def make_worker(
     make_strategy: StrategyMaker,
     wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
-    """Builds worker `index`: its environments, its copy of the network, its rollouts."""
+    """Builds worker `index`: environments, a copy of the network, rollouts."""
     make_environment = config.make_environment_factory()
     environments = [
         make_environment(

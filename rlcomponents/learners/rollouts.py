@@ -16,7 +16,7 @@ class Rollout(NamedTuple):
         is_first: `[T, N]` bool, where an episode begins.
         action: `[T, N]` int32 or `[T, N, D]` float32.
         reward: `[T, N]` float32, clipped.
-        discount: `[T, N]` float32, gamma times the environment's own: 0 at terminations.
+        discount: `[T, N]` float32, gamma times the environment's: 0 at terminations.
         last: `[T, N]` bool, where the step ended an episode.
         next_observation: `[T, N, ...]`, after the step; the episode's last one where
             `last`.
@@ -69,7 +69,7 @@ class Policy(Protocol):
 
 
 class RolloutCollector:
-    """Plays rollouts of up to `max_steps` in a batch of environments. Not thread-safe."""
+    """Plays rollouts in a batch of environments. Not thread-safe."""
 
     def __init__(
         self,
