@@ -25,6 +25,7 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
     "catch": {
         "max_steps": 60_000,
         "max_abs_reward": None,
+        "t_max_steps": 10,  # A whole game: `catch:blind` shows the ball at its start.
         "learning_rate": 3e-3,
         "optimiser_epsilon": 0.01,
         "evaluation_period_steps": 10_000,

@@ -69,6 +69,7 @@ class OneStepSarsa:
 
     def targets(self, rollout: rollouts.Rollout, target_q: QValues) -> np.ndarray:
         """See `Rule`."""
+        assert rollout.next_action is not None
         following = np.concatenate([rollout.action[1:], rollout.next_action[None]])
         taken = _of_actions(_over_time(target_q, rollout.next_observation), following)
         value = np.where(rollout.last, rollout.bootstrap, taken)

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 
 from agents import run_config, setting_checks
+from rlcomponents.parameters import shared_parameters
 
 PARAMETER_STORES = ("auto", "local", "shared_memory", "server")
-STATISTICS = ("shared", "private")
+OPTIMISER_STATISTICS = ("shared", "private")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,8 +18,8 @@ class AsyncConfig(run_config.RunConfig):
         num_workers: Actor-learners, each in a process of its own (or a thread).
         envs_per_worker: Environments that a worker steps as one batch. 1 is the paper.
         t_max_steps: Steps of a rollout, at most; an update follows each.
-        statistics: `shared`: the store keeps the optimiser's statistics for all
-            (Shared RMSProp). `private`: each worker keeps its own.
+        optimiser_statistics: `shared`: the store keeps the optimiser's statistics, for
+            all workers (Shared RMSProp). `private`: each worker keeps its own.
         parameter_store: `shared_memory`: Hogwild! on one host. `server`: parameter
             shards, for several hosts. `local`: a store with a lock, for threads.
             `auto`: shared memory.
@@ -29,7 +30,7 @@ class AsyncConfig(run_config.RunConfig):
     num_workers: int = 2
     envs_per_worker: int = 1
     t_max_steps: int = 5
-    statistics: str = "shared"
+    optimiser_statistics: str = "shared"
     parameter_store: str = "auto"
     num_parameter_shards: int = 2
     parameter_timeout_secs: float = 30.0
@@ -39,6 +40,16 @@ class AsyncConfig(run_config.RunConfig):
     learning_rate: float = 7e-4
     final_learning_rate_fraction: float = 0.0
     max_gradient_norm: float | None = 40.0
+
+    def __post_init__(self) -> None:
+        """Refuses values with which no run could work. See `RunConfig`."""
+        super().__post_init__()
+        max_workers = shared_parameters.MAX_WORKERS
+        if self.store_kind == "shared_memory" and self.num_workers > max_workers:
+            raise ValueError(
+                f"num_workers is {self.num_workers}: it must be at most {max_workers} "
+                "in shared memory; for more choose parameter_store=server."
+            )
 
     @property
     def store_kind(self) -> str:
@@ -70,11 +81,14 @@ class AsyncConfig(run_config.RunConfig):
         return {**super().limits(), **_LIMITS}
 
     def ignored_settings(self) -> dict[str, str]:
-        """See `RunConfig`; also those of the parameter server where there is none."""
+        """See `RunConfig`; also those of shards and statistics that there are not."""
         ignored = super().ignored_settings()
         if self.store_kind != "server":
             names = ("num_parameter_shards", "parameter_timeout_secs")
             ignored |= dict.fromkeys(names, "parameter_store=server")
+        if self.optimiser == "sgd":  # It has none.
+            rules = [rule for rule in run_config.OPTIMISERS if rule != "sgd"]
+            ignored["optimiser_statistics"] = f"optimiser={' or '.join(rules)}"
         return ignored
 
 
@@ -85,5 +99,5 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "t_max_steps": setting_checks.AT_LEAST_ONE,
     "parameter_timeout_secs": setting_checks.POSITIVE,
     "parameter_store": setting_checks.one_of(PARAMETER_STORES),
-    "statistics": setting_checks.one_of(STATISTICS),
+    "optimiser_statistics": setting_checks.one_of(OPTIMISER_STATISTICS),
 }

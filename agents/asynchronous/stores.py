@@ -49,9 +49,11 @@ class ThreadStore:
         )
 
     def save(self) -> dict[str, Any]:
-        """See `LocalStore`; nothing before there is one."""
+        """See `LocalStore`; as of an empty one before there is one."""
         store = self.get()
-        return {} if store is None else store.save()
+        if store is None:
+            return {"epoch": 0, **shard.ShardStatistics()._asdict()}
+        return store.save()
 
     def __reduce__(self) -> Any:
         raise TypeError("A local store cannot leave its process: use local_mt.")
@@ -71,7 +73,7 @@ def open_store(
         layout: Of the network.
         place: Where it is.
     """
-    clips_here = config.statistics == "shared"
+    clips_here = config.optimiser_statistics == "shared"
     norm = config.max_gradient_norm if clips_here else None
     store: core.ParameterStore
     if isinstance(place, ThreadStore):
@@ -141,6 +143,6 @@ def open_for_coordinator(
 
 def _shared_rule(config: AsyncConfig) -> update_rules.UpdateRule:
     """Returns the rule in the store; with private statistics it only takes steps."""
-    if config.statistics == "private":
+    if config.optimiser_statistics == "private":
         return update_rules.SGD()
     return optimisation.make_update_rule(config)

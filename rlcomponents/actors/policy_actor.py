@@ -14,8 +14,8 @@ from rlcomponents.networks import actor_critic, policies
 Unroll = Callable[
     [np.ndarray, np.ndarray, Any], tuple[policies.Policy, np.ndarray, Any]
 ]
-"""One step of a network's `unroll`: maps observations `[N, ...]`, `is_first` `[N]` and a
-state to a policy of arrays, values `[N]` and the next state."""
+"""One step of a network's `unroll`: maps observations `[N, ...]`, `is_first` `[N]` and
+a state to a policy of arrays, values `[N]` and the next state."""
 
 
 def make_unroll(network: actor_critic.ActorCritic) -> Unroll:

@@ -59,6 +59,9 @@ class WorkerStep(NamedTuple):
 class AsyncWorker:
     """Pulls, plays a rollout, computes one gradient and pushes it. Not thread-safe.
 
+    Attributes:
+        snapshot: What the last pull returned, at the start of the last rollout.
+
     Reference:
         Mnih et al. 2016, Algorithms 1, S2 and S3: https://arxiv.org/abs/1602.01783.
         Differs: one-step methods act and learn with a copy that is pulled before each
@@ -88,14 +91,25 @@ class AsyncWorker:
         self._target_period_steps = target_period_steps
         self._target_clock: int | None = None
         store.initialise(strategy.variables.vector())
-        self.pull()
+        self._pull()
 
     @property
     def epsilon(self) -> float | None:
         """The strategy's, for reports."""
         return self._strategy.epsilon
 
-    def pull(self) -> core.Snapshot:
+    def step(self) -> WorkerStep:
+        """Plays one rollout and pushes its gradient."""
+        snapshot = self._pull()
+        rollout, episodes = self._collector.collect(
+            keep_next_action=self._strategy.keeps_next_action
+        )
+        loss, gradient = self._strategy.gradient(rollout)
+        steps = rollout.reward.size
+        push = self._store.push(gradient, snapshot.versions, steps)
+        return WorkerStep(steps, loss, push, episodes)
+
+    def _pull(self) -> core.Snapshot:
         """Takes the parameters from the store, and the target copy where it is new."""
         self.snapshot = self._store.pull()
         self._strategy.variables.assign(self.snapshot.vector)
@@ -108,14 +122,3 @@ class AsyncWorker:
                 self._target_clock = clock
         self._strategy.set_progress(self.snapshot.steps)
         return self.snapshot
-
-    def step(self) -> WorkerStep:
-        """Plays one rollout and pushes its gradient."""
-        snapshot = self.pull()
-        rollout, episodes = self._collector.collect(
-            keep_next_action=self._strategy.keeps_next_action
-        )
-        loss, gradient = self._strategy.gradient(rollout)
-        steps = rollout.reward.size
-        push = self._store.push(gradient, snapshot.versions, steps)
-        return WorkerStep(steps, loss, push, episodes)

@@ -20,10 +20,11 @@ class Rollout(NamedTuple):
         last: `[T, N]` bool, where the step ended an episode.
         next_observation: `[T, N, ...]`, after the step; the episode's last one where
             `last`.
-        next_action: `[N]` or `[N, D]`, chosen for what follows the rollout.
+        next_action: `[N]` or `[N, D]`, taken after the rollout. None: not chosen yet.
         state: Of a recurrent policy before the first step.
         bootstrap: `[T, N]` float32, value of `next_observation` where the rollout
-            leaves an episode: at `last` and in the last row. 0 elsewhere.
+            leaves an episode: at `last`, and in the last row unless the next action
+            stands for what follows. 0 elsewhere, and at terminations.
     """
 
     observation: np.ndarray
@@ -33,7 +34,7 @@ class Rollout(NamedTuple):
     discount: np.ndarray
     last: np.ndarray
     next_observation: np.ndarray
-    next_action: np.ndarray
+    next_action: np.ndarray | None
     state: Any
     bootstrap: np.ndarray
 
@@ -101,7 +102,7 @@ class RolloutCollector:
         self._discount = discount
         self._max_abs_reward = max_abs_reward
         self._state = policy.initial_state(len(environments))
-        self._chosen: tuple[np.ndarray, Any] | None = None
+        self._chosen: tuple[np.ndarray, Any] | None = None  # For the next step.
 
     def collect(
         self, *, keep_next_action: bool
@@ -129,8 +130,9 @@ class RolloutCollector:
                 reward = np.clip(reward, -self._max_abs_reward, self._max_abs_reward)
             discount = self._discount * step.discount
             is_end = len(rows) + 1 == self._max_steps or (single and step.last[0])
-            # A terminal state is worth nothing, so only truncations ask for its value.
-            asked = (step.last | is_end) & (discount > 0.0)
+            # A terminal state is worth nothing: of episodes' ends only truncations ask.
+            leaves = step.last | (is_end and not keep_next_action)
+            asked = leaves & (discount > 0.0)
             bootstrap = np.zeros_like(reward)
             if asked.any():
                 values = self._policy.value(step.observation, self._state)
@@ -150,7 +152,7 @@ class RolloutCollector:
             if is_end:
                 break
         columns = [np.stack(column) for column in zip(*rows, strict=True)]
-        next_action = columns[2][-1]
+        next_action = None
         if keep_next_action:
             self._chosen = self._choose(*self._environments.observe())
             next_action = self._chosen[0]

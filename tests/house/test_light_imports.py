@@ -29,8 +29,13 @@ DISTRIBUTED = ("ale_py", "courier", "launchpad", "reverb")
 # A program has one launcher, one coordinator and several shards: seconds and hundreds
 # of megabytes each, if they loaded a deep-learning framework.
 LAUNCHER = (
+    "agents.a3c.program",
+    "agents.async_q.program",
+    "agents.asynchronous.program",
     "agents.gorila_dqn.config",
     "agents.gorila_dqn.program",
+    "launch.a3c",
+    "launch.async_q",
     "launch.gorila_dqn",
     "rlcomponents.core",
     "rlcomponents.environments.registry",

@@ -5,7 +5,7 @@ import types
 import pytest
 
 from rlcomponents import core, environment_loop
-from rlcomponents.learners import actor_learner, dqn
+from rlcomponents.learners import actor_learner, async_worker, dqn
 from rlcomponents.nodes import reporting
 from rlcomponents.runs import worker_report
 from rlcomponents.testing import fakes
@@ -195,3 +195,60 @@ def test_replay_is_not_asked_between_rows(report):
     bundle = make_bundle(report, *[(None, None)] * 3, replay_items=lambda: next(items))
     for _ in range(3):
         bundle.step()
+
+
+# --------------------------------------------------------- workers of whole rollouts
+
+
+class Rollouts:
+    """Plays scripted rollouts; its snapshot is of the steps before each of them."""
+
+    def __init__(self, *steps, epsilon=0.25):
+        self._steps = iter(steps)
+        self._taken = 0
+        self.epsilon = epsilon
+
+    @property
+    def snapshot(self):
+        return types.SimpleNamespace(steps=self._before)
+
+    def step(self):
+        step = next(self._steps)
+        self._before, self._taken = self._taken, self._taken + step.steps
+        return step
+
+
+def rollout_of(steps, *episodes, loss=0.5):
+    return async_worker.WorkerStep(steps, loss, PUSHED.push, episodes)
+
+
+def make_async_worker(report, *steps, max_steps=1_000, **settings):
+    return reporting.ReportingAsyncWorker(
+        Rollouts(*steps, **settings), report, max_steps=max_steps
+    )
+
+
+def test_an_asynchronous_worker_reports_rollouts_games_and_losses(
+    report, reporter, clock
+):
+    turns = make_async_worker(
+        report,
+        rollout_of(5),
+        rollout_of(3, GAME, GAME._replace(episode_return=8.0), loss=1.0),
+        rollout_of(5, loss=2.0),
+    )
+    # A rollout's own steps are in what it knows of the steps of all.
+    assert [turns.step(), turns.step()] == [5, 8]
+    clock.secs = 1.0
+    assert turns.step() == 13
+    assert len(reporter.rows) == 2
+    names = ("agent_steps", "updates", "episodes", "episode_return", "loss", "epsilon")
+    assert columns(reporter.rows[1], *names) == [13, 3, 2, 6.5, 1.5, 0.25]
+
+
+def test_an_asynchronous_workers_last_rollout_is_reported(report, reporter):
+    turns = make_async_worker(report, *[rollout_of(5)] * 3, max_steps=15, epsilon=None)
+    for _ in range(3):
+        turns.step()
+    assert [row["agent_steps"] for row in reporter.rows] == [5, 15]
+    assert reporter.rows[-1]["epsilon"] is None

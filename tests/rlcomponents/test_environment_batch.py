@@ -1,0 +1,89 @@
+"""Tests of rlcomponents.environment_batch."""
+
+import numpy as np
+import pytest
+
+from rlcomponents import environment_batch, environment_loop
+from rlcomponents.testing import fakes
+
+
+def make(*environments):
+    return environment_batch.EnvironmentBatch(environments)
+
+
+def act(batch, action=0):
+    """Takes a step, after the resets that are due."""
+    batch.observe()
+    return batch.step(np.full(len(batch), action, np.int32))
+
+
+def test_no_environments_are_refused():
+    with pytest.raises(ValueError, match="no environments to step: give at least one"):
+        make()
+
+
+def test_looking_twice_resets_once():
+    batch = make(fakes.ScriptedGame([[1.0]]))
+    for _ in range(2):
+        observations, is_first = batch.observe()
+        assert observations.tolist() == [[0, 0, 0]]
+        assert is_first.tolist() == [True]
+
+
+def test_each_environment_gets_its_own_action():
+    games = [fakes.ScriptedGame([[0.0, 0.0]], num_actions=4) for _ in range(3)]
+    batch = make(*games)
+    batch.observe()
+    batch.step(np.array([3, 0, 2], np.int32))
+    assert [game.actions for game in games] == [[3], [0], [2]]
+
+
+def test_a_step_is_an_array_of_each_of_its_parts():
+    batch = make(
+        fakes.ScriptedGame([[1.5, 0.0]]),
+        fakes.ScriptedGame([[-2.0]]),
+        fakes.ScriptedGame([[3.0]], truncated=True),
+    )
+    step = act(batch)
+    assert step.reward.dtype == step.discount.dtype == np.float32
+    assert step.reward.tolist() == [1.5, -2.0, 3.0]
+    assert step.discount.tolist() == [1.0, 0.0, 1.0]  # A cut is no termination.
+    assert step.last.tolist() == [False, True, True]
+    assert step.observation.tolist() == [[0, 0, 1]] * 3
+
+
+def test_an_episodes_last_observation_is_seen_before_the_reset():
+    batch = make(fakes.ScriptedGame([[0.0, 0.0]]))
+    act(batch)
+    assert act(batch).observation.tolist() == [[0, 0, 2]]
+    observations, is_first = batch.observe()
+    assert observations.tolist() == [[1, 0, 0]]
+    assert is_first.tolist() == [True]
+
+
+def test_environments_begin_anew_each_at_its_own_time():
+    batch = make(fakes.ScriptedGame([[0.0]]), fakes.ScriptedGame([[0.0, 0.0]]))
+    act(batch)
+    observations, is_first = batch.observe()
+    assert observations.tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert is_first.tolist() == [True, False]
+
+
+def test_scores_are_of_whole_games_however_many_lives_they_have():
+    batch = make(fakes.ScriptedGame([[1.0, 2.0], [4.0]]))
+    ends = [act(batch) for _ in range(4)]
+    assert [step.last.item() for step in ends] == [False, True, True, False]
+    game = environment_loop.EpisodeEnd(episode_return=7.0, length_steps=3)
+    assert [step.episodes for step in ends] == [(), (), (game,), ()]
+
+
+def test_scores_of_several_environments_are_kept_apart():
+    batch = make(fakes.ScriptedGame([[1.0, 1.0]]), fakes.ScriptedGame([[5.0, 5.0]]))
+    act(batch)
+    assert [episode.episode_return for episode in act(batch).episodes] == [2.0, 10.0]
+
+
+def test_a_reward_that_is_not_a_number_is_refused():
+    batch = make(fakes.ScriptedGame([[float("nan")]]))
+    with pytest.raises(ValueError, match="The reward is nan at step 1"):
+        act(batch)
