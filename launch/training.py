@@ -36,7 +36,7 @@ def main(
         The exit code: see `launching.endings`. Bad input ends the process with 2.
     """
     flags = command_line.parse(argv, description, config_class=config_class)
-    with command_line.bad_input_refused(str(flags.settings.get("environment"))):
+    with command_line.bad_input_refused(flags.settings.get("environment", "")):
         launcher.check_launch_type(flags.run.lp_launch_type)
         config = dqn_config.make_config(
             config_class, flags.settings, preset=flags.run.preset

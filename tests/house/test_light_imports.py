@@ -29,6 +29,9 @@ DISTRIBUTED = ("ale_py", "courier", "launchpad", "reverb")
 LAUNCHER = (
     "agents.gorila_dqn.config",
     "agents.gorila_dqn.program",
+    "launch.demo",
+    "launch.dqn",
+    "launch.evaluate",
     "launch.gorila_dqn",
     "rlcomponents.core",
     "rlcomponents.environments.registry",

@@ -139,8 +139,11 @@ class Script:
         for _ in range(int(timeout_secs / 0.2)):
             if holds():
                 return
-            with pytest.raises(subprocess.TimeoutExpired):
+            try:
                 self.process.wait(0.2)
+            except subprocess.TimeoutExpired:
+                continue
+            raise AssertionError(f"It has ended: {self.wait()}")
         raise AssertionError(f"It has not come to that in {timeout_secs} s.")
 
     def interrupt(self):

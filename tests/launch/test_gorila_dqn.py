@@ -12,7 +12,7 @@ import pytest
 from agents.dqn import config as dqn_config
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import program as gorila_program
-from launch import evaluate, gorila_dqn, training
+from launch import gorila_dqn, training
 from rlcomponents.launching import endings
 from rlcomponents.runs import checkpoints, run_folder, summary
 
@@ -312,7 +312,7 @@ def test_ctrl_c_saves_and_ends_the_run_with_130(start, tmp_path, launch_type):
 
 @pytest.mark.integration
 def test_a_users_own_environment_is_learned_and_evaluated(
-    start, users_game, empty_folder, capsys
+    start, users_game, empty_folder
 ):
     argv = (f"--environment={users_game}", "--max_steps=500", "--run_dir=run")
     exit_code, _, errors = start("gorila_dqn", empty_folder, *argv).wait()
@@ -320,8 +320,11 @@ def test_a_users_own_environment_is_learned_and_evaluated(
     result = summary.read(empty_folder / "run" / "summary.json")
     assert result.environment == users_game
     assert result.evaluation_episodes == 30
-    assert evaluate.main(["--run_dir=run", "--episodes=5"]) == 0
-    assert "5 episodes" in capsys.readouterr().out
+    script = start("evaluate", empty_folder, "--run_dir=run", "--episodes=5")
+    exit_code, output, errors = script.wait()
+    assert (exit_code, errors) == (0, "")  # No chatter here either.
+    assert output.startswith(f"{users_game} after 50")
+    assert "5 episodes" in output
 
 
 # ----------------------------------------------------------------------------- learning
