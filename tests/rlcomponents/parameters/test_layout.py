@@ -90,17 +90,6 @@ def test_layouts_compare_by_names_shapes_and_order():
     assert repr(layout) == "ParameterLayout(3 variables, 9 parameters)"
 
 
-def test_a_layout_survives_json():
-    layout = make_layout()
-    assert layouts.ParameterLayout.from_json(layout.to_json()) == layout
-
-
-@pytest.mark.parametrize("text", ["", "{}", '{"names": 3, "shapes": []}'])
-def test_other_json_is_refused(text):
-    with pytest.raises(ValueError, match="Not a layout"):
-        layouts.ParameterLayout.from_json(text)
-
-
 @pytest.mark.parametrize(
     ("names", "shapes", "message"),
     [
