@@ -68,6 +68,7 @@ def last_row(path):
 # ------------------------------------------------------------------------ bundled mode
 
 
+@pytest.mark.usefixtures("patient_learners")
 def test_a_bundle_acts_and_learns_alone(program_of, folder):
     program_harness = program_of(mode="bundled", num_bundles=2)
     bundle = program_harness.build("bundle/1")
@@ -84,6 +85,7 @@ def test_a_bundle_acts_and_learns_alone(program_of, folder):
     assert float(row["epsilon"]) > 0.9
 
 
+@pytest.mark.usefixtures("patient_learners")
 def test_bundles_share_the_parameters_and_age_each_others_gradients(program_of):
     program_harness = program_of(mode="bundled", num_bundles=2)
     first, second = (program_harness.build(f"bundle/{index}") for index in range(2))
