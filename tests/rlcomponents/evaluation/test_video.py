@@ -94,6 +94,7 @@ def test_pixels_are_enlarged_without_blur():
     ("change", "message"),
     [
         ({"path": "game.avi"}, r"\.mp4"),
+        ({"path": "no/folder/game.mp4"}, r"cannot be written \(No such file or dir"),
         ({"max_frames": 0}, "at least 1"),
         ({"frames_per_sec": 0}, "at least 1"),
         ({"environment": object()}, r"object has no screen\(\)"),
