@@ -6,6 +6,7 @@ messages, and need not be unique.
 
 import bisect
 import itertools
+import json
 import math
 from collections.abc import Sequence
 
@@ -138,3 +139,7 @@ class ParameterLayout:
     def name_at(self, index: int) -> str:
         """Returns the name of the variable that holds parameter `index`."""
         return self.names[bisect.bisect_right(self._offsets, index) - 1]
+
+    def to_json(self) -> str:
+        """Returns the layout as text: equal texts for equal layouts only."""
+        return json.dumps({"names": self.names, "shapes": self.shapes})

@@ -90,6 +90,14 @@ def test_layouts_compare_by_names_shapes_and_order():
     assert repr(layout) == "ParameterLayout(3 variables, 9 parameters)"
 
 
+def test_equal_layouts_only_have_equal_texts():
+    assert make_layout().to_json() == make_layout().to_json()
+    flat, square = (
+        layouts.ParameterLayout(["w"], [shape]).to_json() for shape in ([4], [2, 2])
+    )
+    assert flat != square
+
+
 @pytest.mark.parametrize(
     ("names", "shapes", "message"),
     [
