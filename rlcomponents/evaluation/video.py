@@ -45,8 +45,8 @@ def record(
         )
     if not hasattr(environment, "screen"):
         raise ValueError(
-            f"{type(environment).__name__} has no screen() to film: give it a "
-            "method of that name which returns [H, W, 3] uint8."
+            "The environment has no screen() to film: give it a method of that name "
+            "which returns [H, W, 3] uint8."
         )
     try:
         import imageio_ffmpeg
