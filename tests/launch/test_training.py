@@ -1,6 +1,7 @@
 """What all training scripts do, with a launcher that launches nothing."""
 
 import json
+import shutil
 
 import pytest
 
@@ -145,6 +146,33 @@ def test_a_death_is_in_the_summary_and_its_lines_stay_the_last(
     assert (result.agent, result.environment) == ("dqn", "catch")
     assert "Ended" not in capsys.readouterr().out
     assert (empty_folder / "run" / "curve.png").exists()
+
+
+def test_output_that_nobody_reads_ends_the_run_without_a_traceback(
+    launched, empty_folder, monkeypatch, capsys
+):
+    def tick(view):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(training.progress.ProgressView, "tick", tick)
+    assert main(["--environment=catch", "--run_dir=run"]) == 141
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert (result.reason, result.agent_steps) == ("output closed", 77)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_folder_that_is_gone_does_not_hide_the_death(
+    launched, empty_folder, monkeypatch, capsys
+):
+    def launch(launched, run_dir, **settings):
+        shutil.rmtree(run_dir)
+        return endings.Ending(1, "node died", "coordinator/0", "coordinator/0 failed")
+
+    monkeypatch.setattr(training.launcher, "launch", launch)
+    assert main(["--environment=catch", "--run_dir=run"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("Summary and curve could not be written: ")
+    assert "No such file or directory" in line
 
 
 # --------------------------------------------------------------------------- bad input
