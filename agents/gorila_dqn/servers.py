@@ -4,13 +4,14 @@ They start in a fraction of a second, and take 50 MB instead of 350.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+
+import numpy as np
 
 from agents.dqn import optimisation
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import core
 from rlcomponents.nodes import coordinator
-from rlcomponents.parameters import shard
+from rlcomponents.parameters import shard, sharded_client
 from rlcomponents.runs import run_folder
 
 
@@ -27,19 +28,22 @@ def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
 def make_coordinator(
     config: GorilaConfig,
     run_dir: str,
-    shards: Sequence[Any],
+    shards: Sequence[sharded_client.ShardClient],
     stop_program: Callable[[], None],
     wait_for_stop: Callable[[float], bool],
 ) -> coordinator.Coordinator:
-    """Builds the coordinator."""
+    """Builds the coordinator.
+
+    It waits for futures: a stop cannot interrupt a courier call on a shard that died.
+    """
 
     def statistics() -> core.StoreStatistics:
-        fields = shard.read_reply(shards[0].statistics())
+        fields = shard.read_reply(shards[0].futures.statistics().result())
         return shard.ShardStatistics(*fields).as_store()
 
     return coordinator.Coordinator(
         statistics,
-        shards,
+        [_SavedShard(client) for client in shards],
         run_folder.RunFolder(run_dir),
         agent="gorila_dqn",
         environment=config.environment,
@@ -50,3 +54,13 @@ def make_coordinator(
         stop_program=stop_program,
         wait_for_stop=wait_for_stop,
     )
+
+
+class _SavedShard:
+    """A parameter shard as the coordinator saves it."""
+
+    def __init__(self, client: sharded_client.ShardClient) -> None:
+        self._client = client
+
+    def save(self) -> dict[str, np.ndarray | int]:
+        return self._client.futures.save().result()
