@@ -41,6 +41,9 @@ class Guess(dm_env.Environment):
         self._shown = int(self._rng.integers(2))
         return np.array([self._shown, 1 - self._shown], np.float64)
 
+    def screen(self):
+        return np.full((8, 8, 3), 255 * self._shown, np.uint8)
+
     def observation_spec(self):
         return specs.BoundedArray((2,), np.float64, 0.0, 1.0)
 

@@ -60,12 +60,12 @@ def test_atari_scores_are_normalised_by_a_humans(empty_folder, capsys):
 
 
 def test_a_film_shows_the_first_game_and_leaves_the_score_as_it_is(
-    empty_folder, capsys
+    users_game, empty_folder, capsys
 ):
-    make_run("run", "catch", evaluation_epsilon=0.5)
-    evaluate.main(["--run_dir=run", "--episodes=5"])
+    make_run("run", users_game, evaluation_epsilon=1.0)
+    evaluate.main(["--run_dir=run", "--episodes=3"])
     without = capsys.readouterr().out
-    evaluate.main(["--run_dir=run", "--episodes=5", "--video=game.mp4"])
+    evaluate.main(["--run_dir=run", "--episodes=3", "--video=game.mp4"])
     assert capsys.readouterr().out == "Film of the first game: game.mp4\n" + without
     assert (empty_folder / "game.mp4").stat().st_size > 1_000
 

@@ -172,6 +172,27 @@ def test_an_actor_acts_alone(program_of, folder):
     assert last_row(folder.metrics / "actor-1.csv")["updates"] in ("", "0")
 
 
+def test_an_actor_explores_less_the_more_updates_there_were(program_of, folder):
+    program_harness = program_of(
+        mode="central",
+        max_steps=1_000,
+        min_replay_items=100,
+        initial_epsilon=1.0,
+        final_epsilon=0.5,
+        epsilon_horizon_updates=4,
+    )
+    actor = program_harness.build("actor/0")
+    for index in range(3):
+        parameter_shard = program_harness.build(f"parameters/{index}")
+        vector = shard.read_reply(parameter_shard.pull())[0]
+        nothing = bytes(len(vector))
+        parameter_shard.push(nothing, 0, 0, 1_000)  # All steps: a row is due.
+        parameter_shard.push(nothing, 0, 1, 0)
+    while actor.step() < 1_000:
+        pass
+    assert last_row(folder.metrics / "actor-0.csv")["epsilon"] == "0.75"
+
+
 def test_a_learner_waits_alone_for_replay_and_learns_from_what_actors_insert(
     program_of, folder
 ):
