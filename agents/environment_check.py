@@ -25,8 +25,8 @@ def check_environment(config: RunConfig) -> None:
         seeding.derive(config.seed, "environment check")
     )
     try:
+        config.network_kind(specs.make_environment_spec(environment))
         if registry.suite(config.environment) == registry.USERS_OWN:
             checker.check(environment)
-        config.network_kind(specs.make_environment_spec(environment))
     finally:
         environment.close()

@@ -4,16 +4,16 @@ No TensorFlow here: the coordinator does without.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import dm_env
+import numpy as np
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
 from rlcomponents import core, seeding
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
-from rlcomponents.parameters import shard
+from rlcomponents.parameters import shard, sharded_client
 from rlcomponents.runs import metrics, run_folder
 
 WaitForStop = Callable[[float], bool]
@@ -61,18 +61,24 @@ def make_evaluator(
     )
 
 
-def shard_statistics(client: Any) -> Callable[[], core.StoreStatistics]:
-    """Returns what asks a parameter shard, behind its client, for the store's counts.
+class RemoteShard:
+    """A parameter shard as the coordinator counts by it and saves it.
 
-    Args:
-        client: Of shard 0.
+    It waits for futures: a stop cannot interrupt a courier call on a shard that died.
     """
 
-    def statistics() -> core.StoreStatistics:
-        fields = shard.read_reply(client.statistics())
+    def __init__(self, client: sharded_client.ShardClient) -> None:
+        """Keeps the client of the shard."""
+        self._client = client
+
+    def statistics(self) -> core.StoreStatistics:
+        """Returns the store's counts, as of this shard."""
+        fields = shard.read_reply(self._client.futures.statistics().result())
         return shard.ShardStatistics(*fields).as_store()
 
-    return statistics
+    def save(self) -> dict[str, np.ndarray | int]:
+        """See `ParameterShard`."""
+        return self._client.futures.save().result()
 
 
 def make_coordinator(

@@ -20,6 +20,7 @@ import agents
 import launch
 import rlcomponents
 from agents import setting_checks
+from rlcomponents.environments import registry
 
 BAD_INPUT_EXIT_CODE = 2
 
@@ -81,7 +82,7 @@ def bad_input_refused(environment: str = "") -> Iterator[None]:
     except Exception as error:
         path, line = _place(error)
         is_ours = any(folder in path.parents for folder in _OWN_FOLDERS)
-        if environment.startswith("module:") and not is_ours:
+        if environment.startswith(f"{registry.USERS_OWN}:") and not is_ours:
             refuse(
                 f"{environment} raised {type(error).__name__}: {error} "
                 f"({path}, line {line})."

@@ -1,7 +1,9 @@
 """What all training scripts do: flags, run folder, graph, live view, last words."""
 
+import contextlib
 import dataclasses
 import os
+import pathlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,7 +37,7 @@ def main(
         The exit code: see `launching.endings`. Bad input ends the process with 2.
     """
     flags = command_line.parse(argv, description, config_class=config_class)
-    with command_line.bad_input_refused(str(flags.settings.get("environment"))):
+    with command_line.bad_input_refused(flags.settings.get("environment", "")):
         launcher.check_launch_type(flags.run.lp_launch_type)
         config = run_config.make_config(
             config_class, flags.settings, preset=flags.run.preset
@@ -49,9 +51,23 @@ def main(
     folder.write_config({"agent": agent, **dataclasses.asdict(config)})
     run_dir = str(folder.path.resolve())
     program = build_program(config, run_dir)
-    _print_start(config, program, folder)
-    ending = _launch(program, config, folder, flags.run)
-    _write_ending(ending, agent, config, folder)
+    try:
+        _print_start(config, program, folder)
+        ending = _launch(program, config, folder, flags.run)
+    except BrokenPipeError:  # Nobody reads the output any more, as after `| head`.
+        ending = endings.Ending(endings.OUTPUT_CLOSED, "output closed")
+    try:
+        result, picture = _write_ending(ending, agent, config, folder)
+    except (OSError, ValueError) as error:
+        if ending.exit_code == endings.FINISHED:
+            raise
+        # As where the disk is full, which is what the program has died of.
+        print(f"Summary and curve could not be written: {error}", file=sys.stderr)
+        return ending.exit_code
+    if ending.exit_code != endings.NODE_DIED:
+        # Else the last lines on the screen are those about the node.
+        with contextlib.suppress(BrokenPipeError):
+            _print_ending(result, picture)
     return ending.exit_code
 
 
@@ -93,16 +109,18 @@ def _write_ending(
     agent: str,
     config: run_config.RunConfig,
     folder: run_folder.RunFolder,
-) -> None:
-    if ending.exit_code != 0:
+) -> tuple[summary.Summary, pathlib.Path]:
+    """Returns the summary as it is in the end, and where the curve is."""
+    if ending.exit_code != endings.FINISHED:
         reason = f"{ending.reason}: {ending.node}" if ending.node else ending.reason
         summary.set_ending(
             folder.summary_json, reason, agent=agent, environment=config.environment
         )
     picture = curve.plot(folder)
-    if ending.exit_code == endings.NODE_DIED:
-        return  # The last lines on the screen are those about the node.
-    result = summary.read(folder.summary_json)
+    return summary.read(folder.summary_json), picture
+
+
+def _print_ending(result: summary.Summary, picture: pathlib.Path) -> None:
     print(
         f"Ended ({result.reason}): {result.agent_steps:,} agent steps, "
         f"{result.updates:,} updates."

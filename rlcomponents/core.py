@@ -182,7 +182,10 @@ class ParameterStore(acme_core.VariableSource):
 
 
 class Reporter(Protocol):
-    """Takes one row of numbers; `runs.metrics.MetricsWriter` is one."""
+    """Takes rows of numbers; `runs.metrics.MetricsWriter` is one."""
 
     def write(self, row: dict[str, float | int | str | None]) -> None:
         """Records a row."""
+
+    def close(self) -> None:
+        """Ends the record."""

@@ -138,7 +138,8 @@ def open_for_coordinator(
     if isinstance(place, shared_memory.SharedMemory):
         parameters = shared_parameters.SharedParameters(place.open())
         return parameters.statistics, [parameters]
-    return run_nodes.shard_statistics(place[0]), place
+    remote = [run_nodes.RemoteShard(client) for client in place]
+    return remote[0].statistics, remote
 
 
 def _shared_rule(config: AsyncConfig) -> update_rules.UpdateRule:

@@ -159,17 +159,17 @@ class DQNConfig(run_config.RunConfig):
 
     def _check_replay(self) -> None:
         """Refuses what `replay_limits` would, by the names that settings have here."""
+        if self.batch_size > self.max_replay_items:
+            raise ValueError(
+                f"batch_size is {self.batch_size}: it must be at most max_replay_items "
+                f"({self.max_replay_items}), or replay never holds a batch."
+            )
         min_items = self._capped_min_replay_items()
         if min_items > self.max_replay_items:
             raise ValueError(
                 f"min_replay_items is {min_items}: it must be at most max_replay_items "
                 f"({self.max_replay_items}), or replay never fills up to it and "
                 "nothing is learned."
-            )
-        if self.batch_size > self.max_replay_items:
-            raise ValueError(
-                f"batch_size is {self.batch_size}: it must be at most max_replay_items "
-                f"({self.max_replay_items}), or replay never holds a batch."
             )
         self.replay_limits()
 

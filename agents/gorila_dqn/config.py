@@ -46,7 +46,7 @@ class GorilaConfig(DQNConfig):
     outlier_min_loss: float = 1.0
     actor_sync_period_steps: int = 100
     exploration: str = "same"
-    parameter_timeout_secs: float = 30.0
+    parameter_timeout_secs: float = 60.0
     target_period_updates: int = 60_000
 
     def __post_init__(self) -> None:

@@ -4,12 +4,11 @@ They start in a fraction of a second, and take 50 MB instead of 350.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from agents import optimisation, run_nodes
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents.nodes import coordinator
-from rlcomponents.parameters import shard
+from rlcomponents.parameters import shard, sharded_client
 
 
 def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
@@ -25,17 +24,18 @@ def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
 def make_coordinator(
     config: GorilaConfig,
     run_dir: str,
-    shards: Sequence[Any],
+    shards: Sequence[sharded_client.ShardClient],
     stop_program: Callable[[], None],
     wait_for_stop: Callable[[float], bool],
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
+    remote = [run_nodes.RemoteShard(client) for client in shards]
     return run_nodes.make_coordinator(
         config,
         run_dir,
         "gorila_dqn",
-        run_nodes.shard_statistics(shards[0]),
-        shards,
+        remote[0].statistics,
+        remote,
         stop_program,
         wait_for_stop,
     )

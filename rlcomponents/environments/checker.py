@@ -13,6 +13,7 @@ import tree
 from dm_env import specs
 
 _METHODS = ("reset", "step", "observation_spec", "action_spec")
+_NEXT_EPISODE = "after a LAST step, step() must ignore its action and return reset()"
 
 
 def check(environment: dm_env.Environment, *, steps: int = 200, seed: int = 0) -> None:
@@ -39,13 +40,22 @@ def check(environment: dm_env.Environment, *, steps: int = 200, seed: int = 0) -
     for step in range(1, steps + 1):
         previous = timestep
         kept = tree.map_structure(np.copy, previous.observation)
-        timestep = environment.step(_random_action(environment.action_spec(), rng))
+        action = _random_action(environment.action_spec(), rng)
+        try:
+            timestep = environment.step(action)
+        except Exception as error:
+            if not previous.last():
+                raise
+            raise ValueError(
+                f"step() at step {step}, after a LAST step, raised "
+                f"{type(error).__name__} ({error}): {_NEXT_EPISODE}."
+            ) from error
         check_timestep(environment, timestep, step=step)
         if timestep.first() != previous.last():
             raise ValueError(
                 f"step() at step {step} returned a {timestep.step_type.name} step "
-                f"after a {previous.step_type.name} one: a FIRST step must come after "
-                "each LAST step, and only there."
+                f"after a {previous.step_type.name} one: {_NEXT_EPISODE}, and only "
+                "there may a FIRST step come."
             )
         if not _same(kept, previous.observation):
             raise ValueError(

@@ -25,7 +25,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import dm_env
-import numpy as np
 
 from rlcomponents import core
 from rlcomponents.environments import checker, wrappers
@@ -138,21 +137,6 @@ def frames_per_step(name: str, **settings: Any) -> int:
     if not isinstance(factory, functools.partial):  # A user's own.
         return 1
     return getattr(factory.args[-1], "frame_skip_frames", 1)
-
-
-def screen(environment: dm_env.Environment) -> np.ndarray:
-    """Returns a picture of an environment for videos: `[H, W, 3]` uint8 RGB.
-
-    Raises:
-        ValueError: The environment cannot draw itself.
-    """
-    draw = getattr(environment, "screen", None)
-    if not callable(draw):
-        raise ValueError(
-            "This environment cannot be filmed: give it a method `screen()` that "
-            "returns a [height, width, 3] uint8 array."
-        )
-    return draw()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,11 +8,6 @@ import csv
 import functools
 from importlib import resources
 
-_MINATAR_RANDOM_RETURNS = {
-    # README of https://github.com/kenjyoung/MinAtar; it gives no other game's.
-    "breakout": 0.5,
-}
-
 
 def human_normalised(environment_name: str, score: float) -> float | None:
     """Returns `100 * (score - random) / (human - random)`, in percent.
@@ -30,14 +25,6 @@ def human_normalised(environment_name: str, score: float) -> float | None:
         return None
     random, human = _atari_scores()[game]
     return 100 * (score - random) / (human - random)
-
-
-def random_return(environment_name: str) -> float | None:
-    """Returns the published mean return of uniformly random play, or None."""
-    suite, game = _split(environment_name)
-    if suite == "atari" and game in _atari_scores():
-        return _atari_scores()[game][0]
-    return _MINATAR_RANDOM_RETURNS.get(game) if suite == "minatar" else None
 
 
 def _split(environment_name: str) -> tuple[str, str]:

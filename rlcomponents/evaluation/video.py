@@ -32,8 +32,8 @@ def record(
         The number of screens in the film.
 
     Raises:
-        ValueError: `path` does not end in .mp4, a number is below 1, or the environment
-            has no screen.
+        ValueError: `path` does not end in .mp4 or cannot be written, a number is below
+            1, or the environment has no screen.
         ImportError: imageio-ffmpeg is not installed.
     """
     if pathlib.Path(path).suffix != ".mp4":
@@ -45,8 +45,8 @@ def record(
         )
     if not hasattr(environment, "screen"):
         raise ValueError(
-            f"{type(environment).__name__} has no screen() to film: give it a "
-            "method of that name which returns [H, W, 3] uint8."
+            "The environment has no screen() to film: give it a method of that name "
+            "which returns [H, W, 3] uint8."
         )
     try:
         import imageio_ffmpeg
@@ -55,6 +55,7 @@ def record(
             "Recording a video needs imageio-ffmpeg: pip install 'rlcomponents[video]'."
         ) from error
 
+    _check_writable(pathlib.Path(path))
     timestep = environment.reset()
     actor.observe_first(timestep)
     frame = _enlarge(environment.screen())
@@ -85,6 +86,17 @@ def record(
     finally:
         film.close()
     return num_frames
+
+
+def _check_writable(path: pathlib.Path) -> None:
+    """Empties the file; ffmpeg would only say that a pipe broke."""
+    try:
+        path.open("wb").close()
+    except OSError as error:
+        raise ValueError(
+            f"The video {path} cannot be written ({error.strerror}): give a file in a "
+            "folder in which you can make files."
+        ) from error
 
 
 def _enlarge(screen: np.ndarray) -> np.ndarray:

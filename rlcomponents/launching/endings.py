@@ -5,7 +5,8 @@ Exit codes of a launched program:
     1    a node died: exception, exit code other than 0, or signal
     130  Ctrl-C (SIGINT)
     143  told to end from outside (SIGTERM, SIGHUP)
-Scripts use 2 for settings that are refused before anything starts.
+Scripts use 2 for settings that are refused before anything starts, and 141, as a shell
+does, where whatever read their output has gone (`| head`).
 """
 
 import pathlib
@@ -16,6 +17,7 @@ FINISHED = 0
 NODE_DIED = 1
 INTERRUPTED = 130
 TERMINATED = 143
+OUTPUT_CLOSED = 141
 
 _NUM_LAST_LINES = 12
 _MAX_TAIL_BYTES = 16_384
@@ -76,8 +78,11 @@ def describe_failure(
 
 
 def _last_lines(path: pathlib.Path, start_bytes: int) -> list[str]:
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(start_bytes, file.tell() - _MAX_TAIL_BYTES))
-        text = file.read().decode(errors="replace")
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(start_bytes, file.tell() - _MAX_TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError as error:  # Such as a run folder that somebody has removed.
+        return [f"(cannot be read: {error.strerror})"]
     return text.splitlines()[-_NUM_LAST_LINES:]

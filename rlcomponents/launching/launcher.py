@@ -128,8 +128,9 @@ def exit_process(exit_code: int) -> NoReturn:
     For scripts, after `local_mt`: threads left behind by nodes, and the destructors of
     servers, can keep a process from ending or change its exit code.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(BrokenPipeError):  # Nobody reads it any more.
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(exit_code)
 
 

@@ -75,6 +75,22 @@ def use_in_this_thread(switch: StopSwitch) -> None:
     worker_manager._WORKER_MANAGERS.manager = switch
 
 
+def call(function: Callable[[], Any], switch: StopSwitch) -> None:
+    """Calls the function of a node.
+
+    Raises:
+        RuntimeError: It exited before it was to stop, as `sys.exit()` somewhere in an
+            environment does. Its peers would wait for it for ever.
+        BaseException: What else it raises.
+    """
+    try:
+        function()
+    except SystemExit as error:
+        if error.code not in (None, 0) or switch.stop_event().is_set():
+            raise
+        raise RuntimeError("sys.exit() before the node was to stop") from error
+
+
 def stop_program() -> None:
     """Ends the program of this process's node; what `lp.stop()` calls.
 

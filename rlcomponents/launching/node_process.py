@@ -114,7 +114,7 @@ def _run(control: int, reports: _Reports) -> None:
         function = pickle.load(task)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    function()
+    launchpad_runtime.call(function, switch)
     if switch.stop_event().is_set() and not select.select([control], [], [], 0)[0]:
         # It was not the launcher that asked: dies of what it was sent.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

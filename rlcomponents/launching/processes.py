@@ -181,13 +181,15 @@ class NodeProcess(watched.Node):
             os.killpg(self._started.pid, signal.SIGKILL)
         exit_code = self._started.wait()
         self._watcher.join()
+        stop_requested = self._stop_requested
         self.request_stop()
         if self._watching:
             self._wake.unwatch(self._status)
         os.close(self._status)
         self.ended = True
         by_us = self._killed or (self._interrupted and exit_code == -signal.SIGTERM)
-        if exit_code != 0 and self.finished_secs is None and not by_us:
+        was_to_stop = exit_code == 0 and stop_requested
+        if self.finished_secs is None and not by_us and not was_to_stop:
             self.failure = _failure_of(exit_code)
 
 
@@ -203,7 +205,7 @@ def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def _failure_of(exit_code: int) -> endings.Failure:
     """Describes the death of a process that left no report."""
-    if exit_code > 0:
+    if exit_code >= 0:
         return endings.Failure(f"ended with exit code {exit_code}")
     names = {number.value: number.name for number in signal.Signals}
     cause = f"was ended by signal {names.get(-exit_code, -exit_code)}"

@@ -171,7 +171,7 @@ class NodeThread(watched.Node):
             try:
                 launchpad_runtime.use_in_this_thread(self._switch)
                 with self._output.sent_to(log):
-                    self._function()
+                    launchpad_runtime.call(self._function, self._switch)
             except SystemExit as error:
                 if error.code not in (None, 0):
                     self._fail(error, f"ended with exit code {error.code}")

@@ -3,6 +3,7 @@
 It never changes its own parameters; only the store does (Nair et al. 2015).
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -125,6 +126,9 @@ class DQNLearner(acme_core.Learner):
         Returns:
             None where replay gave no batch in time; then nothing was pushed, and
             the agent steps are still the caller's to count.
+
+        Raises:
+            FloatingPointError: The loss is NaN or infinite: nothing was pushed.
         """
         batch = self._batches.next_batch(self._batch_timeout_secs)
         if batch is None:
@@ -132,6 +136,13 @@ class DQNLearner(acme_core.Learner):
         snapshot = self.pull()
         loss_tensor, gradient = self._gradient(batch)
         loss = float(loss_tensor)
+        if not math.isfinite(loss):
+            # The outlier rule would discard every batch from here on, in silence.
+            raise FloatingPointError(
+                f"The loss is {loss} at update {snapshot.updates}: learning has "
+                "diverged; lower the learning rate, or clip gradients "
+                "(max_gradient_norm)."
+            )
         if self._outlier_rule is not None and not self._outlier_rule.accept(loss):
             if agent_steps:
                 self._store.add_steps(agent_steps)

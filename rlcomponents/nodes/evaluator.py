@@ -118,5 +118,6 @@ class Evaluator(acme_core.Worker):
             self.close()
 
     def close(self) -> None:
-        """Closes the environment."""
+        """Closes environment and report."""
         self._environment.close()
+        self._reporter.close()

@@ -1,7 +1,7 @@
 """Where each variable lies in the one vector that parameters travel as.
 
 NumPy only. The order is that of the network's `trainable_variables`; names serve
-messages and checkpoints, and need not be unique.
+messages, and need not be unique.
 """
 
 import bisect
@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -142,20 +141,5 @@ class ParameterLayout:
         return self.names[bisect.bisect_right(self._offsets, index) - 1]
 
     def to_json(self) -> str:
-        """Returns the layout as text, for a checkpoint to be checked against."""
+        """Returns the layout as text: equal texts for equal layouts only."""
         return json.dumps({"names": self.names, "shapes": self.shapes})
-
-    @classmethod
-    def from_json(cls, text: str) -> "ParameterLayout":
-        """Returns the layout that `to_json` wrote.
-
-        Raises:
-            ValueError: Not such a text.
-        """
-        try:
-            fields: dict[str, Any] = json.loads(text)
-            return cls(fields["names"], fields["shapes"])
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ValueError(
-                f"Not a layout written by to_json: {text[:60]!r}."
-            ) from error

@@ -5,6 +5,7 @@ run it where the network is trusted.
 """
 
 import math
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,9 +28,20 @@ class ReplayInfo(NamedTuple):
     capacity_items: int
 
 
-def make_server(tables: Sequence[reverb.Table], port: int) -> reverb.Server:
-    """Starts a server of the tables, in the background, on a port of this host."""
-    return reverb.Server(tables, port)
+def make_server(
+    tables: Sequence[reverb.Table], port: int | None = None
+) -> reverb.Server:
+    """Starts a server of the tables, in the background, on a port of this host.
+
+    It saves nothing, and a client that asks for a checkpoint gets a RuntimeError.
+    Reverb's default leaves a folder per server in the machine's temporary one.
+
+    Args:
+        tables: Not served by anybody else.
+        port: Port to listen on. None: one that is free.
+    """
+    nowhere = reverb.checkpointers.DefaultCheckpointer(os.devnull)
+    return reverb.Server(tables, port, nowhere)
 
 
 class LocalReplay:
@@ -46,7 +58,7 @@ class LocalReplay:
             tables: Of `tables.make_tables`; not served by anybody else.
         """
         self._tables = tuple(tables)
-        self._server = reverb.Server(self._tables)
+        self._server = make_server(self._tables)
 
     @property
     def address(self) -> str:

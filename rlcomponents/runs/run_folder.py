@@ -61,8 +61,7 @@ class RunFolder:
                 folder.config_json.open("x").close()
             except FileExistsError:
                 raise ValueError(
-                    f"The run folder {path} already holds a run: give another folder, "
-                    "or resume that run."
+                    f"The run folder {path} already holds a run: give another folder."
                 ) from None
             for subfolder in (
                 folder.logs,

@@ -162,15 +162,21 @@ class RecordingReporter:
 
     Attributes:
         rows: All so far.
+        closed: Whether it was closed.
     """
 
     def __init__(self) -> None:
         """Starts without rows."""
+        self.closed = False
         self.rows: list[dict[str, float | int | str | None]] = []
 
     def write(self, row: dict[str, float | int | str | None]) -> None:
         """Keeps a row."""
         self.rows.append(row)
+
+    def close(self) -> None:
+        """Notes it."""
+        self.closed = True
 
 
 class ManualClock:

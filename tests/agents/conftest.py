@@ -1,4 +1,4 @@
-"""A small game for agents that are compared with a transcription of their paper."""
+"""What the tests of agents share: patience, and a small game for transcriptions."""
 
 import dm_env
 import numpy as np
@@ -6,6 +6,7 @@ import pytest
 from dm_env import specs
 
 from rlcomponents.environments import checker, time_steps
+from rlcomponents.learners import dqn
 
 NUM_ACTIONS = 3
 
@@ -57,3 +58,13 @@ class Ring(dm_env.Environment):
 def make_ring():
     """Makes such a game."""
     return Ring
+
+
+@pytest.fixture
+def patient_learners(monkeypatch):
+    """Lets learners wait for a batch as long as it takes on a loaded machine.
+
+    For tests that count gradients: a learner skips one whose batch comes too late.
+    """
+    defaults = dqn.DQNLearner.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "batch_timeout_secs", 60.0)

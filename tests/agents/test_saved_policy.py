@@ -43,8 +43,9 @@ def test_the_policy_has_the_parameters_that_were_saved(tmp_path, num_shards):
     variables.assign(vector.astype(np.float32))
     policy = load(config, save(tmp_path, config, variables.vector(), num_shards))
     assert policy.agent_steps == 1234
-    for _ in range(9):
-        observation = np.random.default_rng(1).random((10, 5), np.float32)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        observation = rng.normal(size=(10, 5)).astype(np.float32)
         best = int(np.argmax(network(observation[None])))
         assert policy.actor.select_action(observation) == best
 

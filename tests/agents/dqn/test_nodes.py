@@ -8,6 +8,8 @@ from agents.dqn import program
 from rlcomponents.runs import checkpoints, run_folder, summary
 from rlcomponents.testing import harness
 
+pytestmark = pytest.mark.usefixtures("patient_learners")
+
 
 def make_config(**settings):
     return dqn_config.DQNConfig(

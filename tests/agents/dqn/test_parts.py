@@ -13,6 +13,8 @@ from rlcomponents.parameters import local_store, tf_variables
 from rlcomponents.runs import run_folder
 from rlcomponents.testing import fakes
 
+pytestmark = pytest.mark.usefixtures("patient_learners")
+
 CATCH = specs.make_environment_spec(registry.make_factory("catch")(0))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import nodes, program
+from rlcomponents.environments import catch
 from rlcomponents.parameters import shard
 from rlcomponents.runs import run_folder, summary
 from rlcomponents.testing import harness
@@ -55,6 +56,40 @@ def program_of(folder):
         program_harness.close()
 
 
+class Game(catch.Catch):
+    """Catch that notes what is done with it."""
+
+    def __init__(self, seed):
+        super().__init__(catch.CatchSettings(), seed)
+        self.seed = seed
+        self.actions = []
+        self.closed = False
+
+    def step(self, action):
+        self.actions.append(int(action))
+        return super().step(action)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def games(monkeypatch):
+    """All games that nodes make."""
+    made = []
+
+    def make(seed):
+        made.append(Game(seed))
+        return made[-1]
+
+    monkeypatch.setattr(
+        gorila_config.GorilaConfig,
+        "make_environment_factory",
+        lambda config, *, evaluation=False: make,
+    )
+    return made
+
+
 def statistics(program_harness, index=0):
     parameter_shard = program_harness.build(f"parameters/{index}")
     return shard.ShardStatistics(*shard.read_reply(parameter_shard.statistics()))
@@ -68,6 +103,7 @@ def last_row(path):
 # ------------------------------------------------------------------------ bundled mode
 
 
+@pytest.mark.usefixtures("patient_learners")
 def test_a_bundle_acts_and_learns_alone(program_of, folder):
     program_harness = program_of(mode="bundled", num_bundles=2)
     bundle = program_harness.build("bundle/1")
@@ -84,6 +120,21 @@ def test_a_bundle_acts_and_learns_alone(program_of, folder):
     assert float(row["epsilon"]) > 0.9
 
 
+@pytest.mark.usefixtures("patient_learners")
+def test_bundles_may_explore_differently(program_of, folder):
+    program_harness = program_of(
+        mode="bundled", num_bundles=2, exploration="spread", initial_epsilon=0.5
+    )
+    for index in range(2):
+        program_harness.build(f"bundle/{index}").step()
+    epsilons = [
+        float(last_row(folder.metrics / f"bundle-{index}.csv")["epsilon"])
+        for index in range(2)
+    ]
+    assert epsilons == [0.5, 0.5**8]
+
+
+@pytest.mark.usefixtures("patient_learners")
 def test_bundles_share_the_parameters_and_age_each_others_gradients(program_of):
     program_harness = program_of(mode="bundled", num_bundles=2)
     first, second = (program_harness.build(f"bundle/{index}") for index in range(2))
@@ -96,6 +147,7 @@ def test_bundles_share_the_parameters_and_age_each_others_gradients(program_of):
     assert counts.staleness_sum_updates == 0
 
 
+@pytest.mark.usefixtures("patient_learners")
 def test_a_bundle_ends_when_all_bundles_together_have_taken_the_steps(program_of):
     program_harness = program_of(mode="bundled", num_bundles=2, max_steps=30)
     first, second = (program_harness.build(f"bundle/{index}") for index in range(2))
@@ -118,6 +170,27 @@ def test_an_actor_acts_alone(program_of, folder):
     counts = statistics(program_harness)
     assert (counts.steps, counts.updates) == (20, 0)
     assert last_row(folder.metrics / "actor-1.csv")["updates"] in ("", "0")
+
+
+def test_an_actor_explores_less_the_more_updates_there_were(program_of, folder):
+    program_harness = program_of(
+        mode="central",
+        max_steps=1_000,
+        min_replay_items=100,
+        initial_epsilon=1.0,
+        final_epsilon=0.5,
+        epsilon_horizon_updates=4,
+    )
+    actor = program_harness.build("actor/0")
+    for index in range(3):
+        parameter_shard = program_harness.build(f"parameters/{index}")
+        vector = shard.read_reply(parameter_shard.pull())[0]
+        nothing = bytes(len(vector))
+        parameter_shard.push(nothing, 0, 0, 1_000)  # All steps: a row is due.
+        parameter_shard.push(nothing, 0, 1, 0)
+    while actor.step() < 1_000:
+        pass
+    assert last_row(folder.metrics / "actor-0.csv")["epsilon"] == "0.75"
 
 
 def test_a_learner_waits_alone_for_replay_and_learns_from_what_actors_insert(
@@ -151,18 +224,35 @@ def test_learners_draw_from_every_replay_server(program_of):
         learner.step()
 
 
-def test_actors_have_seeds_of_their_own(program_of):
-    program_harness = program_of(
+def test_actors_have_seeds_of_their_own_and_close_their_games(folder, games):
+    config = make_config(
         mode="central", num_actors=3, max_steps=1_000, min_replay_items=100
     )
-    games = []
-    for index in (2, 0, 1):
-        actor = program_harness.build(f"actor/{index}")
-        for _ in range(20):
-            actor.step()
-        loop = actor.step.__self__._loop
-        games.append(loop._timestep.observation.tobytes())
-    assert len(set(games)) == 3
+
+    def play(order):
+        """Returns seeds and random actions, by actor."""
+        games.clear()
+        with harness.ProgramHarness(
+            program.build_program(config, str(folder.path))
+        ) as program_harness:
+            actors = [program_harness.build(f"actor/{index}") for index in order]
+            for actor in actors:
+                for _ in range(20):
+                    actor.step()
+            lp.stop()
+            for actor in actors:
+                actor.run()  # Only closes.
+        assert all(game.closed for game in games)
+        played = [game for game in games if game.actions]
+        return {
+            index: (game.seed, tuple(game.actions))
+            for index, game in zip(order, played, strict=True)
+        }
+
+    first, second = play([0, 1, 2]), play([2, 0, 1])
+    assert first == second
+    seeds, actions = zip(*first.values(), strict=True)
+    assert len(set(seeds)) == len(set(actions)) == 3
 
 
 # -------------------------------------------------------- parameters, evaluator and end

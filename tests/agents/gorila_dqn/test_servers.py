@@ -1,3 +1,7 @@
+import concurrent.futures
+import signal
+import types
+
 import numpy as np
 import pytest
 
@@ -5,6 +9,7 @@ from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import servers
 from rlcomponents.parameters import shard
 from rlcomponents.runs import checkpoints, run_folder, summary
+from rlcomponents.testing import in_process
 
 
 def make_config(**settings):
@@ -70,8 +75,9 @@ def test_the_coordinator_counts_by_shard_0_and_saves_all(tmp_path):
     push(shards[0], [1.0, 1.0], updates=0, steps=4)
     folder = run_folder.RunFolder.create(tmp_path / "run")
     stopped = []
+    clients = [in_process.InProcessClient(each) for each in shards]
     coordinator = servers.make_coordinator(
-        config, str(folder.path), shards, lambda: stopped.append(1), lambda secs: True
+        config, str(folder.path), clients, lambda: stopped.append(1), lambda secs: True
     )
     coordinator.run()  # Is told to stop at once.
     assert not stopped
@@ -86,12 +92,33 @@ def test_the_coordinator_counts_by_shard_0_and_saves_all(tmp_path):
 def test_the_coordinator_knows_the_capacity_of_all_replays(tmp_path):
     config = make_config(num_bundles=3, max_replay_items=100, min_replay_items=1)
     folder = run_folder.RunFolder.create(tmp_path / "run")
-    shards = [servers.make_parameter_shard(config)]
+    client = in_process.InProcessClient(servers.make_parameter_shard(config))
     coordinator = servers.make_coordinator(
-        config, str(folder.path), shards, lambda: None, lambda secs: True
+        config, str(folder.path), [client], lambda: None, lambda secs: True
     )
     coordinator.step()
     coordinator.close()
     header, row = folder.program_csv.read_text().splitlines()
     fields = dict(zip(header.split(","), row.split(","), strict=True))
     assert fields["replay_capacity_items"] == "300"
+
+
+def test_a_coordinator_that_waits_for_a_dead_shard_can_be_interrupted(tmp_path):
+    dead = types.SimpleNamespace(  # Never answers.
+        futures=types.SimpleNamespace(statistics=concurrent.futures.Future)
+    )
+    folder = run_folder.RunFolder.create(tmp_path / "run")
+    coordinator = servers.make_coordinator(
+        make_config(), str(folder.path), [dead], lambda: None, lambda secs: False
+    )
+
+    def interrupt(number, frame):
+        raise SystemExit
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(SystemExit):
+            coordinator.run()
+    finally:
+        signal.signal(signal.SIGALRM, previous)

@@ -215,6 +215,25 @@ def test_a_wrong_time_step_is_named(environment, message):
         checker.check(environment, steps=30)
 
 
+@pytest.mark.parametrize(
+    ("end", "error", "message"),
+    [
+        (2, ValueError, r"after a LAST step, raised IndexError .* return reset\(\)"),
+        (9, IndexError, "off the board"),
+    ],
+)
+def test_a_step_into_the_next_episode_that_fails_is_told_from_others(
+    end, error, message
+):
+    def then(step, count):
+        if count == 3:
+            raise IndexError("off the board")
+        return step._replace(step_type=dm_env.StepType.LAST) if count == end else step
+
+    with pytest.raises(error, match=message):
+        checker.check(_User(then=then))
+
+
 def _overwriting():
     array = np.zeros(3, np.float32)
 

@@ -62,7 +62,7 @@ def test_a_name_becomes_a_factory_that_can_be_pickled(name, shape):
     factory = pickle.loads(pickle.dumps(registry.make_factory(name)))
     environment = factory(7)
     assert environment.reset().observation.shape == shape
-    assert registry.screen(environment).shape[-1] == 3
+    assert environment.screen().shape[-1] == 3
 
 
 def test_settings_reach_the_environment():
@@ -242,9 +242,3 @@ def test_a_missing_package_is_named_with_what_installs_it(name, package):
         f"The {suite} environments need the package {package!r}: "
         f"pip install 'rlcomponents[{suite}]'."
     )
-
-
-def test_an_environment_that_cannot_draw_itself_is_not_filmed(user_directory):
-    environment = registry.make_factory("module:mygames:make")(0)
-    with pytest.raises(ValueError, match=r"give it a method `screen\(\)`"):
-        registry.screen(environment)

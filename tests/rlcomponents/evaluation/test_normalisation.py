@@ -27,19 +27,5 @@ def test_a_game_without_human_score_has_no_normalised_score(name):
     assert normalisation.human_normalised(name, 1.0) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "score"),
-    [
-        ("atari:pong", -20.7),
-        ("minatar:breakout", 0.5),
-        ("minatar:asterix", None),
-        ("catch", None),
-        ("breakout", None),
-    ],
-)
-def test_random_return_is_the_published_one(name, score):
-    assert normalisation.random_return(name) == score
-
-
 def test_all_57_games_are_known():
     assert len(normalisation._atari_scores()) == 57

@@ -94,9 +94,10 @@ def test_pixels_are_enlarged_without_blur():
     ("change", "message"),
     [
         ({"path": "game.avi"}, r"\.mp4"),
+        ({"path": "no/folder/game.mp4"}, r"cannot be written \(No such file or dir"),
         ({"max_frames": 0}, "at least 1"),
         ({"frames_per_sec": 0}, "at least 1"),
-        ({"environment": object()}, r"object has no screen\(\)"),
+        ({"environment": object()}, r"environment has no screen\(\)"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_played(change, message):

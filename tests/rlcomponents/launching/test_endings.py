@@ -45,3 +45,9 @@ def test_an_empty_log_is_said_to_be_empty(log_path):
     log_path.touch()
     text = endings.describe_failure("a/0", endings.Failure("died"), log_path, 0)
     assert text.splitlines()[1] == "Its log is empty."
+
+
+def test_a_log_that_is_gone_does_not_hide_the_death(log_path):
+    text = endings.describe_failure("a/0", endings.Failure("died"), log_path, 0)
+    assert text.splitlines()[0] == "a/0 died"
+    assert text.splitlines()[2] == "(cannot be read: No such file or directory)"

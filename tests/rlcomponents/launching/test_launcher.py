@@ -100,6 +100,22 @@ def test_a_node_that_exits_ends_the_program_and_is_named(toy, run_dir, capsys):
     assert "exits_with_3: about to" in lines
 
 
+@BOTH_WITH_PROCESSES_SLOW
+def test_a_node_that_exits_as_if_all_were_well_ends_the_program_too(
+    toy, run_dir, launch_type, capsys
+):
+    ending = _launch(toy, run_dir, launch_type, "waits", "exits_with_0")
+    assert ending[:3] == (1, "node died", "exits_with_0/0")
+    assert "sys.exit() before the node was to stop" in capsys.readouterr().err
+
+
+@pytest.mark.integration
+def test_a_process_that_is_gone_without_a_word_ends_the_program(toy, run_dir, capsys):
+    ending = _launch(toy, run_dir, "local_mp", "waits", "exits_with_0_at_once")
+    assert ending[:3] == (1, "node died", "exits_with_0_at_once/0")
+    assert "exits_with_0_at_once/0 ended with exit code 0" in capsys.readouterr().err
+
+
 def test_a_node_that_is_killed_ends_the_program_and_is_named(toy, run_dir, capsys):
     ending = _launch(toy, run_dir, "local_mp", "waits", "is_killed")
     assert ending[:3] == (1, "node died", "is_killed/0")

@@ -63,6 +63,14 @@ def exits_with_3(run_dir):
     os._exit(3)
 
 
+def exits_with_0(run_dir):
+    sys.exit()
+
+
+def exits_with_0_at_once(run_dir):
+    os._exit(0)
+
+
 def is_killed(run_dir):
     print("is_killed: about to")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -326,11 +326,14 @@ def test_an_outlier_is_not_pushed_but_its_steps_are_counted():
     assert store.statistics().steps == 7
 
 
-def test_without_a_rule_a_loss_that_is_not_finite_stops_the_learner():
+@pytest.mark.parametrize("rule", [None, outliers.OutlierRule(6.0)])
+def test_a_loss_that_is_not_finite_stops_the_learner(rule):
     batch = BATCH._replace(reward=np.float32([np.nan, 0]))
-    learner = make_learner(make_store(), Batches(batch))
-    with pytest.raises(ValueError, match="not finite"):
-        learner.step()
+    store = make_store()
+    learner = make_learner(store, Batches(batch), outlier_rule=rule)
+    with pytest.raises(FloatingPointError, match="learning has diverged"):
+        learner.step(3)
+    assert store.statistics().updates == 0
 
 
 def test_without_a_batch_nothing_is_pushed_or_counted():

@@ -209,12 +209,15 @@ def test_a_stop_within_an_evaluation_ends_the_run(make_evaluator, training, repo
     assert reporter.rows == []
 
 
-def test_the_environment_is_closed_at_the_end(make_evaluator, training, monkeypatch):
+def test_environment_and_report_are_closed_at_the_end(
+    make_evaluator, training, reporter, monkeypatch
+):
     game, closed = fakes.ScriptedGame([[1.0]]), []
     monkeypatch.setattr(game, "close", lambda: closed.append(True))
     training.steps = MAX_STEPS
     make_evaluator(game).run()
     assert closed == [True]
+    assert reporter.closed
 
 
 def test_the_environment_is_closed_also_where_it_fails(

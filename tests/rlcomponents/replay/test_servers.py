@@ -1,8 +1,11 @@
 """Tests of rlcomponents.replay.servers."""
 
+import tempfile
+
 import dm_env
 import numpy as np
 import pytest
+import reverb
 from dm_env import specs as dm_env_specs
 
 from rlcomponents.replay import adders, servers
@@ -32,3 +35,14 @@ def test_an_unknown_table_is_refused(make_spec, make_replay):
     replay = make_replay(make_spec())
     with pytest.raises(ValueError, match="no table 'sequences'; it has transitions"):
         servers.info(replay.address, table="sequences")
+
+
+def test_a_server_leaves_nothing_in_the_temporary_folder(
+    make_spec, make_replay, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    replay = make_replay(make_spec())
+    with pytest.raises(RuntimeError, match="/dev/null is not a directory"):
+        reverb.Client(replay.address).checkpoint()
+    replay.close()
+    assert list(tmp_path.iterdir()) == []

@@ -52,7 +52,7 @@ def test_names_are_those_that_other_programs_look_for():
 def test_a_folder_that_holds_a_run_is_refused_and_left_alone(tmp_path):
     folder = run_folder.RunFolder.create(tmp_path)
     folder.write_config({"seed": 7})
-    with pytest.raises(ValueError, match="already holds a run"):
+    with pytest.raises(ValueError, match="already holds a run: give another"):
         run_folder.RunFolder.create(tmp_path)
     assert folder.read_config() == {"seed": 7}
 

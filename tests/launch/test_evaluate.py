@@ -1,0 +1,140 @@
+import json
+
+import numpy as np
+import pytest
+
+from agents.dqn import config as dqn_config
+from agents.gorila_dqn import config as gorila_config
+from launch import evaluate
+from rlcomponents.runs import checkpoints, run_folder
+
+
+def make_run(path, environment, *, agent="dqn", num_shards=2, **settings):
+    """Makes the folder of a run that saved its parameters before the first update."""
+    from agents.dqn import parts  # TensorFlow: only where it is needed.
+    from rlcomponents.parameters import tf_variables
+
+    classes = {"dqn": dqn_config.DQNConfig, "gorila_dqn": gorila_config.GorilaConfig}
+    config = classes[agent](environment=environment, **settings)
+    network = parts.make_network(config, parts.make_environment_spec(config))
+    vector = tf_variables.FlatVariables(network.trainable_variables).vector()
+    folder = run_folder.RunFolder.create(path)
+    folder.write_config({"agent": agent, **vars(config)})
+    checkpoints.save(
+        folder.checkpoints,
+        agent_steps=1_500,
+        parts={
+            f"parameters_{index}": {"parameters": part}
+            for index, part in enumerate(np.array_split(vector, num_shards))
+        },
+        facts={"agent_steps": 1_500, "num_parameter_shards": num_shards},
+    )
+    return folder
+
+
+# ------------------------------------------------------------------------------ scores
+
+
+@pytest.mark.parametrize("agent", ["dqn", "gorila_dqn"])
+def test_mean_and_standard_error_are_printed(empty_folder, capsys, agent):
+    make_run("run", "catch", agent=agent, evaluation_epsilon=0.5)
+    assert evaluate.main(["--run_dir=run", "--episodes=7"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "catch after 1,500 agent steps, 7 episodes, epsilon 0.5:"
+    words = second.replace(",", "").split()
+    assert words[:1] + words[2:4] == ["mean", "standard", "error"]
+    # Seven games, each won or lost by 1: mean m has standard error sqrt((1 - m^2) / 6).
+    mean, error = float(words[1]), float(words[4])
+    assert round((mean + 1) / 2 * 7, 1) % 1 < 0.1
+    assert error == pytest.approx(np.sqrt((1 - mean**2) / 6), abs=0.01)
+
+
+@pytest.mark.atari
+def test_atari_scores_are_normalised_by_a_humans(empty_folder, capsys):
+    make_run("run", "atari:pong", max_evaluation_frames=40)
+    evaluate.main(["--run_dir=run", "--episodes=1"])
+    *_, mean, normalised = capsys.readouterr().out.splitlines()
+    # Ten steps of Pong score nothing; random play -20.7, a human 14.6.
+    assert mean.startswith("mean 0.00")
+    assert normalised == "human-normalised 58.6 % (0: random, 100: human)"
+
+
+def test_a_film_shows_the_first_game_and_leaves_the_score_as_it_is(
+    users_game, empty_folder, capsys
+):
+    make_run("run", users_game, evaluation_epsilon=1.0)
+    evaluate.main(["--run_dir=run", "--episodes=3"])
+    without = capsys.readouterr().out
+    evaluate.main(["--run_dir=run", "--episodes=3", "--video=game.mp4"])
+    assert capsys.readouterr().out == "Film of the first game: game.mp4\n" + without
+    assert (empty_folder / "game.mp4").stat().st_size > 1_000
+
+
+def test_a_users_own_environment_can_be_evaluated(users_game, capsys):
+    make_run("run", users_game)
+    evaluate.main(["--run_dir=run", "--episodes=3"])
+    assert capsys.readouterr().out.startswith(f"{users_game} after 1,500 agent steps")
+
+
+# --------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        ([], "--run_dir is missing: give the folder of a run."),
+        (["--run_dir=nowhere"], "nowhere holds no run"),
+        (["--run_dir=run", "--episodes=0"], "episodes is 0: it must be at least 1."),
+        (["--run_dir=run", "--episodes=x"], "--episodes is 'x': it must be a whole"),
+        (["--run_dir=run", "--video=a.gif"], "A video is written as .mp4"),
+        (["--run_dir=run", "--epsilon=1"], "There is no flag --epsilon"),
+    ],
+)
+def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):
+    make_run("run", "catch")
+    assert sentence in refusal(evaluate.main, *argv)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"agent": "a3c"}, "names the agent 'a3c': this script plays dqn, gorila_dqn."),
+        ({"colour": "red"}, "has settings that dqn does not know (colour)"),
+        ({"batch_size": "many"}, "batch_size is 'many': it must be a whole number."),
+        ({"dueling": True}, "is no longer what it was in training"),
+        ({"environment": "atari:pongg"}, "Unknown atari game 'pongg'"),
+        ({"environment": "module:gone:make"}, "no module 'gone'"),
+    ],
+)
+def test_a_run_whose_settings_were_changed_is_refused(
+    empty_folder, refusal, changes, sentence
+):
+    folder = make_run("run", "catch")
+    config = json.loads(folder.config_json.read_text())
+    folder.config_json.write_text(json.dumps({**config, **changes}))
+    assert sentence in refusal(evaluate.main, "--run_dir=run")
+
+
+def test_a_run_that_has_saved_nothing_yet_is_refused(empty_folder, refusal):
+    folder = run_folder.RunFolder.create("run")
+    config = dqn_config.DQNConfig(environment="catch", checkpoint_period_secs=9.5)
+    folder.write_config({"agent": "dqn", **vars(config)})
+    assert refusal(evaluate.main, "--run_dir=run") == (
+        "run holds no checkpoint yet: the first is saved 9.5 s after training starts."
+    )
+
+
+def test_a_run_that_never_started_is_refused(empty_folder, refusal):
+    run_folder.RunFolder.create("run")
+    assert "never started" in refusal(evaluate.main, "--run_dir=run")
+
+
+def test_a_users_environment_that_went_wrong_is_refused(
+    users_game, refusal, empty_folder
+):
+    make_run("run", users_game)
+    config = json.loads((empty_folder / "run" / "config.json").read_text())
+    config["environment"] = "module:guessing:Raising"
+    (empty_folder / "run" / "config.json").write_text(json.dumps(config))
+    sentence = refusal(evaluate.main, "--run_dir=run")
+    assert sentence.startswith("module:guessing:Raising raised ZeroDivisionError")

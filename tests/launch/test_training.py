@@ -1,0 +1,249 @@
+"""What all training scripts do, with a launcher that launches nothing."""
+
+import json
+import shutil
+
+import pytest
+
+from agents.dqn import config as dqn_config
+from agents.dqn import program
+from launch import command_line, training
+from rlcomponents.launching import endings, graph
+from rlcomponents.runs import run_folder, summary
+
+
+class Launcher:
+    """Stands for `launcher.launch`: notes its arguments, ends as it is told."""
+
+    def __init__(self):
+        self.ending = endings.Ending(0, "stopped", "dqn/0")
+        self.result = summary.Summary(
+            reason="max_steps", environment="catch", agent="dqn", agent_steps=77
+        )
+        self.launched = []
+        self.settings = {}
+
+    def launch(self, launched, run_dir, **settings):
+        self.launched.append(launched)
+        self.settings = settings
+        if self.result is not None:
+            summary.write(run_folder.RunFolder(run_dir).summary_json, self.result)
+        if "on_tick" in settings:
+            settings["on_tick"]()
+            settings["on_end"]()
+        return self.ending
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    made = Launcher()
+    monkeypatch.setattr(training.launcher, "launch", made.launch)
+    return made
+
+
+def main(argv):
+    return training.main(
+        argv,
+        agent="dqn",
+        description="A test.",
+        config_class=dqn_config.DQNConfig,
+        build_program=program.build_program,
+    )
+
+
+# ------------------------------------------------------------------------- a good run
+
+
+def test_flags_arrive_in_every_node_and_in_the_run_folder(launched, empty_folder):
+    assert main(["--environment=catch", "--seed=7", "--run_dir=run"]) == 0
+    [built] = launched.launched
+    for _, node in graph.named_nodes(built):
+        config, run_dir, *_ = node._args
+        assert (config.seed, config.environment) == (7, "catch")
+        assert run_dir == str(empty_folder / "run")
+    saved = json.loads((empty_folder / "run" / "config.json").read_text())
+    assert (saved["agent"], saved["seed"]) == ("dqn", 7)
+    assert saved.keys() - {"agent"} == dqn_config.DQNConfig.__dataclass_fields__.keys()
+
+
+def test_the_run_folder_is_named_after_agent_and_environment(launched, empty_folder):
+    main(["--environment=catch"])
+    [folder] = (empty_folder / "runs").iterdir()
+    assert folder.name.startswith("dqn-catch-")
+
+
+def test_the_preset_can_be_chosen(launched, empty_folder):
+    main(["--environment=minatar:breakout", "--preset=catch", "--run_dir=run"])
+    config = json.loads((empty_folder / "run" / "config.json").read_text())
+    assert config["max_steps"] == dqn_config.PRESETS["catch"]["max_steps"]
+
+
+@pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
+def test_the_launch_type_arrives(launched, empty_folder, launch_type):
+    main(["--environment=catch", f"--lp_launch_type={launch_type}"])
+    assert launched.settings["launch_type"] == launch_type
+
+
+def test_the_graph_is_shown_once_then_the_view_then_what_came_of_it(
+    launched, empty_folder, capsys
+):
+    launched.result = summary.Summary(
+        reason="max_steps",
+        environment="catch",
+        agent="dqn",
+        agent_steps=4_000,
+        updates=3_600,
+        evaluation_return=0.5,
+        evaluation_episodes=30,
+    )
+    argv = ["--environment=catch", "--max_steps=1000", "--min_replay_items=200"]
+    main([*argv, "--run_dir=run"])
+    output, errors = capsys.readouterr()
+    lines = output.splitlines()
+    assert lines[:3] == [
+        "dqn: 1 node",
+        "  dqn  x 1",
+        "environment catch, run folder run",
+    ]
+    assert lines[3].startswith("Learning starts at 100 transitions")
+    assert lines[4].startswith("starting: ")
+    assert lines[-3:] == [
+        "Ended (max_steps): 4,000 agent steps, 3,600 updates.",
+        "Evaluation: mean return 0.50 over 30 episodes.",
+        "Curve: run/curve.png",
+    ]
+    assert errors == ""
+    assert (empty_folder / "run" / "curve.png").stat().st_size > 1_000
+
+
+def test_quiet_shows_nothing_while_the_program_runs(launched, empty_folder, capsys):
+    main(["--environment=catch", "--quiet"])
+    assert "on_tick" not in launched.settings
+    assert "starting" not in capsys.readouterr().out
+
+
+# ----------------------------------------------------------------------- other endings
+
+
+def test_an_interruption_is_in_the_summary_with_what_was_done(
+    launched, empty_folder, capsys
+):
+    launched.ending = endings.Ending(130, "interrupted")
+    assert main(["--environment=catch", "--run_dir=run"]) == 130
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert (result.reason, result.agent_steps) == ("interrupted", 77)
+    assert "Ended (interrupted): 77 agent steps" in capsys.readouterr().out
+
+
+def test_a_death_is_in_the_summary_and_its_lines_stay_the_last(
+    launched, empty_folder, capsys
+):
+    launched.ending = endings.Ending(1, "node died", "bundle/1", "bundle/1 failed")
+    launched.result = None  # It died before anything was written.
+    assert main(["--environment=catch", "--run_dir=run"]) == 1
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert (result.reason, result.agent_steps) == ("node died: bundle/1", 0)
+    assert (result.agent, result.environment) == ("dqn", "catch")
+    assert "Ended" not in capsys.readouterr().out
+    assert (empty_folder / "run" / "curve.png").exists()
+
+
+def test_output_that_nobody_reads_ends_the_run_without_a_traceback(
+    launched, empty_folder, monkeypatch, capsys
+):
+    def tick(view):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(training.progress.ProgressView, "tick", tick)
+    assert main(["--environment=catch", "--run_dir=run"]) == 141
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert (result.reason, result.agent_steps) == ("output closed", 77)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_folder_that_is_gone_does_not_hide_the_death(
+    launched, empty_folder, monkeypatch, capsys
+):
+    def launch(launched, run_dir, **settings):
+        shutil.rmtree(run_dir)
+        return endings.Ending(1, "node died", "coordinator/0", "coordinator/0 failed")
+
+    monkeypatch.setattr(training.launcher, "launch", launch)
+    assert main(["--environment=catch", "--run_dir=run"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("Summary and curve could not be written: ")
+    assert "No such file or directory" in line
+
+
+# --------------------------------------------------------------------------- bad input
+
+
+def test_a_folder_that_holds_a_run_is_refused(launched, empty_folder, refusal, capsys):
+    main(["--environment=catch", "--run_dir=run", "--quiet"])
+    before = (empty_folder / "run" / "config.json").read_bytes()
+    capsys.readouterr()
+    sentence = refusal(main, "--environment=catch", "--run_dir=run")
+    assert sentence.startswith("The run folder run already holds a run")
+    assert (empty_folder / "run" / "config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("path", ["/proc/run", "file", "file/run"])
+def test_a_folder_that_cannot_be_written_is_refused(
+    launched, empty_folder, refusal, path
+):
+    (empty_folder / "file").write_text("")
+    sentence = refusal(main, "--environment=catch", f"--run_dir={path}")
+    assert sentence.startswith(f"The run folder {path} is ")
+    assert launched.launched == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("guessing:mak", "has no 'mak' (did you mean 'make'?)."),
+        ("guesing:make", "'module:guesing:make': no module 'guesing' in the current"),
+        ("guessing", "'module:guessing' does not name a factory"),
+        ("guessing:make_broken", "raised IndexError: list index out of range (/"),
+        ("guessing:Raising", "raised ZeroDivisionError: of the game (/"),
+        ("guessing:Faulty", "The reward is nan at step 1"),
+        ("guessing:Continuous", "a Q-network values each of a finite number of act"),
+        ("unfinished:make", "raised IndentationError: expected an indented block"),
+        ("needy:make", "raised ModuleNotFoundError: No module named 'no_such_package'"),
+        ("math:sin", "float is no dm_env.Environment"),
+    ],
+)
+def test_a_users_environment_that_does_not_work_is_refused(
+    launched, users_game, empty_folder, refusal, name, sentence
+):
+    before = set(empty_folder.iterdir())
+    assert sentence in refusal(main, f"--environment=module:{name}")
+    assert {x for x in empty_folder.iterdir() if x.name != "__pycache__"} <= before
+    assert launched.launched == []
+
+
+def test_a_users_environment_that_works_is_launched(launched, users_game):
+    assert main([f"--environment={users_game}"]) == 0
+    assert len(launched.launched) == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--optimiser=adam", "--adagrad_initial_accumulator=1"], "has no effect here"),
+        (["--network=nature_dqn"], "no channel axis"),
+        (["--network=resnet"], "network is 'resnet': it must be one of auto, "),
+        (["--terminal_on_life_loss"], "catch has no setting 'terminal_on_life_loss'"),
+        (["--num_bundles=2"], "There is no flag --num_bundles"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    launched, empty_folder, refusal, argv, sentence
+):
+    assert sentence in refusal(main, "--environment=catch", *argv)
+    assert launched.launched == []
+    assert list(empty_folder.iterdir()) == []
+
+
+def test_bad_input_has_an_exit_code_of_its_own():
+    assert command_line.BAD_INPUT_EXIT_CODE == 2
+    assert endings.NODE_DIED != command_line.BAD_INPUT_EXIT_CODE
