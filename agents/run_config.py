@@ -55,7 +55,7 @@ class RunConfig:
     """
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Settings by environment suite that differ from the defaults."""
+    """Settings by environment, or by its suite, that differ from the defaults."""
 
     environment: str = "atari:pong"
     seed: int = 0
@@ -187,7 +187,7 @@ def make_config(
         config_class: Of the agent.
         overrides: Settings by name.
         preset: A key of the class's `PRESETS`, or `auto`: the one named like the
-            environment's suite, and `minatar` (values for small environments) for
+            environment or its suite, and `minatar` (values for small environments) for
             your own.
 
     Raises:
@@ -196,8 +196,9 @@ def make_config(
     presets = config_class.PRESETS
     if preset == "auto":
         default = config_class.__dataclass_fields__["environment"].default
-        suite = registry.suite(overrides.get("environment", default))
-        preset = suite if suite in presets else "minatar"
+        environment = overrides.get("environment", default)
+        names = (environment, registry.suite(environment), "minatar")
+        preset = next((name for name in names if name in presets), names[-1])
     if preset not in presets:
         raise ValueError(
             f"preset is {preset!r}: it must be one of auto, "

@@ -10,6 +10,17 @@ from agents.asynchronous.config import AsyncConfig
 from rlcomponents import specs
 from rlcomponents.networks import kinds
 
+_CATCH: Mapping[str, Any] = {
+    "max_steps": 60_000,
+    "max_abs_reward": None,
+    "learning_rate": 3e-3,
+    "optimiser_epsilon": 0.01,
+    "evaluation_period_steps": 10_000,
+    "evaluation_episodes": 20,
+    "max_evaluation_frames": 1_000,
+    "checkpoint_period_secs": 10.0,
+}
+
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     "atari": {"network": "nips_dqn"},
     "minatar": {
@@ -22,16 +33,15 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_evaluation_frames": 10_000,
         "checkpoint_period_secs": 30.0,
     },
-    "catch": {
-        "max_steps": 60_000,
-        "max_abs_reward": None,
-        "t_max_steps": 10,  # A whole game: `catch:blind` shows the ball at its start.
-        "learning_rate": 3e-3,
-        "optimiser_epsilon": 0.01,
-        "evaluation_period_steps": 10_000,
-        "evaluation_episodes": 20,
-        "max_evaluation_frames": 1_000,
-        "checkpoint_period_secs": 10.0,
+    "catch": _CATCH,
+    "catch:blind": {
+        **_CATCH,
+        "max_steps": 800_000,
+        "envs_per_worker": 16,
+        "t_max_steps": 18,  # Two games: gradients have to get from catch to cue.
+        "lstm_size": 64,
+        "optimiser_epsilon": 1e-4,
+        "evaluation_period_steps": 50_000,
     },
     "control": {
         "max_steps": 2_000_000,

@@ -17,6 +17,7 @@ class Config(run_config.RunConfig):
         "atari": {"max_steps": 1},
         "minatar": {"max_steps": 2},
         "catch": {"max_steps": 3, "discount": 0.5},
+        "catch:blind": {"max_steps": 4},
     }
 
 
@@ -26,11 +27,13 @@ class Config(run_config.RunConfig):
         ("atari:pong", 1),
         ("minatar:breakout", 2),
         ("catch", 3),
-        ("catch:blind", 3),
+        ("catch:blind", 4),
         ("module:math:sin", 2),
     ],
 )
-def test_the_automatic_preset_goes_by_the_suite(environment, max_steps):
+def test_the_automatic_preset_goes_by_the_environment_then_by_its_suite(
+    environment, max_steps
+):
     config = run_config.make_config(Config, {"environment": environment})
     assert config.max_steps == max_steps
 
@@ -47,7 +50,9 @@ def test_what_is_given_goes_before_the_preset():
 
 
 def test_an_unknown_preset_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"'foo': .* one of auto, atari, catch, minat"):
+    with pytest.raises(
+        ValueError, match=r"'foo': .* one of auto, atari, catch, catch:blind, m"
+    ):
         run_config.make_config(Config, {}, preset="foo")
 
 

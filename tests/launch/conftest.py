@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from rlcomponents.runs import summary
+
 ROOT = pathlib.Path(__file__).parents[2]
 
 GAME = """
@@ -167,3 +169,30 @@ def start():
         if script.process.poll() is None:
             script.process.kill()
             script.process.communicate()
+
+
+@pytest.fixture
+def node_processes():
+    """Returns the process of each node of a run, as its log says."""
+
+    def find(folder):
+        return {
+            log.stem: int(log.read_text().partition("starts as process ")[2].split()[0])
+            for log in folder.logs.glob("*.log")
+            if "starts as process " in log.read_text()
+        }
+
+    return find
+
+
+@pytest.fixture
+def has_updates():
+    """Returns what asks whether a run has learned anything yet."""
+
+    def ask(folder):
+        return lambda: (
+            folder.summary_json.exists()
+            and summary.read(folder.summary_json).updates > 0
+        )
+
+    return ask

@@ -98,7 +98,7 @@ def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"agent": "a3c"}, "names the agent 'a3c': this script plays dqn, gorila_dqn."),
+        ({"agent": "ddpg"}, "agent 'ddpg': this script plays a3c, async_q, dqn, goril"),
         ({"colour": "red"}, "has settings that dqn does not know (colour)"),
         ({"batch_size": "many"}, "batch_size is 'many': it must be a whole number."),
         ({"dueling": True}, "is no longer what it was in training"),

@@ -182,7 +182,7 @@ def check_run(folder, config):
     ],
 )
 def test_a_run_ends_by_itself_and_leaves_everything_in_its_folder(
-    start, tmp_path, launch_type, mode, workers
+    start, node_processes, tmp_path, launch_type, mode, workers
 ):
     launch = f"--lp_launch_type={launch_type}"
     exit_code, output, errors = start(
@@ -209,20 +209,11 @@ def test_a_run_ends_by_itself_and_leaves_everything_in_its_folder(
         assert [name for name, pid in pids.items() if psutil.pid_exists(pid)] == []
 
 
-def node_processes(folder):
-    """Returns the process of each node, as its log says."""
-    return {
-        log.stem: int(log.read_text().partition("starts as process ")[2].split()[0])
-        for log in folder.logs.glob("*.log")
-        if "starts as process " in log.read_text()
-    }
-
-
 @pytest.mark.integration
 def test_the_program_runs_under_launchpads_test_type(tmp_path):
     config = gorila_config.GorilaConfig(
         **{
-            **dqn_config.PRESETS["catch"],
+            **dqn_config.DQNConfig.PRESETS["catch"],
             "environment": "catch",
             "max_steps": 300,
             "batch_size": 8,
@@ -263,17 +254,10 @@ def test_the_program_runs_under_launchpads_test_type(tmp_path):
 # ------------------------------------------------------------------------ other endings
 
 
-def has_updates(folder):
-    def holds():
-        if not folder.summary_json.exists():
-            return False
-        return summary.read(folder.summary_json).updates > 0
-
-    return holds
-
-
 @pytest.mark.integration
-def test_a_bundle_that_is_killed_is_named_and_ends_the_run_with_1(start, tmp_path):
+def test_a_bundle_that_is_killed_is_named_and_ends_the_run_with_1(
+    start, has_updates, node_processes, tmp_path
+):
     folder = run_folder.RunFolder(tmp_path / "run")
     script = start("gorila_dqn", tmp_path, *ENDLESS)
     script.wait_until(has_updates(folder))
@@ -293,7 +277,9 @@ def test_a_bundle_that_is_killed_is_named_and_ends_the_run_with_1(start, tmp_pat
 
 @pytest.mark.integration
 @pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
-def test_ctrl_c_saves_and_ends_the_run_with_130(start, tmp_path, launch_type):
+def test_ctrl_c_saves_and_ends_the_run_with_130(
+    start, has_updates, node_processes, tmp_path, launch_type
+):
     folder = run_folder.RunFolder(tmp_path / "run")
     launch = f"--lp_launch_type={launch_type}"
     script = start("gorila_dqn", tmp_path, *ENDLESS, launch)

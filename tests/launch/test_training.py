@@ -1,3 +1,5 @@
+import dataclasses
+
 """What all training scripts do, with a launcher that launches nothing."""
 
 import json
@@ -63,7 +65,8 @@ def test_flags_arrive_in_every_node_and_in_the_run_folder(launched, empty_folder
         assert run_dir == str(empty_folder / "run")
     saved = json.loads((empty_folder / "run" / "config.json").read_text())
     assert (saved["agent"], saved["seed"]) == ("dqn", 7)
-    assert saved.keys() - {"agent"} == dqn_config.DQNConfig.__dataclass_fields__.keys()
+    names = {field.name for field in dataclasses.fields(dqn_config.DQNConfig)}
+    assert saved.keys() - {"agent"} == names
 
 
 def test_the_run_folder_is_named_after_agent_and_environment(launched, empty_folder):
@@ -75,7 +78,7 @@ def test_the_run_folder_is_named_after_agent_and_environment(launched, empty_fol
 def test_the_preset_can_be_chosen(launched, empty_folder):
     main(["--environment=minatar:breakout", "--preset=catch", "--run_dir=run"])
     config = json.loads((empty_folder / "run" / "config.json").read_text())
-    assert config["max_steps"] == dqn_config.PRESETS["catch"]["max_steps"]
+    assert config["max_steps"] == dqn_config.DQNConfig.PRESETS["catch"]["max_steps"]
 
 
 @pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
