@@ -1,7 +1,6 @@
-import dataclasses
-
 """What all training scripts do, with a launcher that launches nothing."""
 
+import dataclasses
 import json
 import shutil
 
