@@ -19,6 +19,7 @@ import multiprocessing
 import os
 import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -184,24 +185,29 @@ def _cpu_secs(pid: int) -> float:
 @contextlib.contextmanager
 def _server(layout: Layout, spec: specs.EnvironmentSpec) -> Iterator[tuple[str, int]]:
     port = portpicker.pick_unused_port()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(layout.make_tables, spec, port), daemon=True
-    )
-    process.start()
-    try:
-        reverb.Client(f"localhost:{port}").server_info(60)
-        yield f"localhost:{port}", process.pid or 0
-    finally:
-        process.kill()
-        process.join()
+    with tempfile.TemporaryDirectory() as checkpoint_dir:
+        process = multiprocessing.get_context("spawn").Process(
+            target=_serve,
+            args=(layout.make_tables, spec, port, checkpoint_dir),
+            daemon=True,
+        )
+        process.start()
+        try:
+            reverb.Client(f"localhost:{port}").server_info(60)
+            yield f"localhost:{port}", process.pid or 0
+        finally:
+            process.kill()
+            process.join()
 
 
 def _serve(
     make_tables: Callable[[specs.EnvironmentSpec], list[reverb.Table]],
     spec: specs.EnvironmentSpec,
     port: int,
+    checkpoint_dir: str,
 ) -> None:
-    servers.make_server(make_tables(spec), port).wait()
+    served = make_tables(spec)
+    servers.make_server(served, port, checkpoint_dir=checkpoint_dir).wait()
 
 
 @contextlib.contextmanager

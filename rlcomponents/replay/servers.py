@@ -29,19 +29,22 @@ class ReplayInfo(NamedTuple):
 
 
 def make_server(
-    tables: Sequence[reverb.Table], port: int | None = None
+    tables: Sequence[reverb.Table],
+    port: int | None = None,
+    *,
+    checkpoint_dir: str = os.devnull,
 ) -> reverb.Server:
     """Starts a server of the tables, in the background, on a port of this host.
-
-    It saves nothing, and a client that asks for a checkpoint gets a RuntimeError.
-    Reverb's default leaves a folder per server in the machine's temporary one.
 
     Args:
         tables: Not served by anybody else.
         port: Port to listen on. None: one that is free.
+        checkpoint_dir: Where it saves what it holds when a client asks for that. By
+            default nowhere: the client gets a RuntimeError. Reverb's own default leaves
+            a folder in the machine's temporary one, for every server.
     """
-    nowhere = reverb.checkpointers.DefaultCheckpointer(os.devnull)
-    return reverb.Server(tables, port, nowhere)
+    checkpointer = reverb.checkpointers.DefaultCheckpointer(checkpoint_dir)
+    return reverb.Server(tables, port, checkpointer)
 
 
 class LocalReplay:
@@ -51,14 +54,17 @@ class LocalReplay:
     memory, not over the network. Nothing outside this process needs to know of it.
     """
 
-    def __init__(self, tables: Sequence[reverb.Table]) -> None:
+    def __init__(
+        self, tables: Sequence[reverb.Table], *, checkpoint_dir: str = os.devnull
+    ) -> None:
         """Starts the server on a free port.
 
         Args:
             tables: Of `tables.make_tables`; not served by anybody else.
+            checkpoint_dir: See `make_server`.
         """
         self._tables = tuple(tables)
-        self._server = make_server(self._tables)
+        self._server = make_server(self._tables, checkpoint_dir=checkpoint_dir)
 
     @property
     def address(self) -> str:

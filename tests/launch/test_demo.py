@@ -12,6 +12,7 @@ def test_it_takes_its_own_flags_only(refusal, empty_folder):
 
 
 @pytest.mark.integration
+@pytest.mark.timeout(300)
 def test_it_ends_with_both_scores_and_the_picture(start, tmp_path):
     exit_code, output, errors = start("demo", tmp_path, "--max_steps=600").wait()
     assert (exit_code, errors) == (0, "")

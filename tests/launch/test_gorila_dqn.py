@@ -16,6 +16,8 @@ from launch import gorila_dqn, training
 from rlcomponents.launching import endings
 from rlcomponents.runs import checkpoints, run_folder, summary
 
+pytestmark = pytest.mark.timeout(300)  # Whole programs start and end in here.
+
 SUMMARY_KEYS = {
     "reason",
     "environment",

@@ -38,7 +38,7 @@ def resources():
 
 
 @pytest.fixture
-def make_replay(resources):
+def make_replay(resources, tmp_path):
     """Starts a replay server; `once=True` gives each item once, oldest first."""
 
     def make(spec, *, once=False, **limits):
@@ -46,7 +46,7 @@ def make_replay(resources):
         [table] = tables.make_tables(spec, replay_limits.ReplayLimits(**values))
         if once:
             table = table.replace(sampler=reverb.selectors.Fifo(), max_times_sampled=1)
-        replay = servers.LocalReplay([table])
+        replay = servers.LocalReplay([table], checkpoint_dir=str(tmp_path / "saved"))
         resources.callback(replay.close)
         return replay
 

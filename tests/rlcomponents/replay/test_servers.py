@@ -8,7 +8,8 @@ import pytest
 import reverb
 from dm_env import specs as dm_env_specs
 
-from rlcomponents.replay import adders, servers
+from rlcomponents.replay import adders, servers, tables
+from rlcomponents.replay import limits as replay_limits
 
 SCALAR = dm_env_specs.Array((), np.float32)
 
@@ -38,10 +39,11 @@ def test_an_unknown_table_is_refused(make_spec, make_replay):
 
 
 def test_a_server_leaves_nothing_in_the_temporary_folder(
-    make_spec, make_replay, tmp_path, monkeypatch
+    make_spec, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    replay = make_replay(make_spec())
+    limits = replay_limits.ReplayLimits(max_items=9, min_items=1, batch_size=1)
+    replay = servers.LocalReplay(tables.make_tables(make_spec(), limits))
     with pytest.raises(RuntimeError, match="/dev/null is not a directory"):
         reverb.Client(replay.address).checkpoint()
     replay.close()
