@@ -151,13 +151,15 @@ class RolloutCollector:
             )
             if is_end:
                 break
-        columns = [np.stack(column) for column in zip(*rows, strict=True)]
+        *columns, bootstraps = (np.stack(column) for column in zip(*rows, strict=True))
         next_action = None
         if keep_next_action:
             self._chosen = self._choose(*self._environments.observe())
             next_action = self._chosen[0]
         return (
-            Rollout(*columns[:7], next_action, state, columns[7]),
+            Rollout(
+                *columns, next_action=next_action, state=state, bootstrap=bootstraps
+            ),
             tuple(episodes),
         )
 
