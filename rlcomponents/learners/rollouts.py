@@ -117,7 +117,7 @@ class RolloutCollector:
             The rollout, and the games that ended in it.
         """
         state = self._state
-        rows: list[tuple[np.ndarray, ...]] = []
+        rows: list[dict[str, np.ndarray]] = []
         episodes: list[loops.EpisodeEnd] = []
         single = len(self._environments) == 1
         while len(rows) < self._max_steps:
@@ -138,30 +138,26 @@ class RolloutCollector:
                 values = self._policy.value(step.observation, self._state)
                 bootstrap = np.where(asked, values, 0.0).astype(np.float32)
             rows.append(
-                (
-                    observation,
-                    is_first,
-                    action,
-                    reward,
-                    discount.astype(np.float32),
-                    step.last,
-                    step.observation,
-                    bootstrap,
-                )
+                {
+                    "observation": observation,
+                    "is_first": is_first,
+                    "action": action,
+                    "reward": reward,
+                    "discount": discount.astype(np.float32),
+                    "last": step.last,
+                    "next_observation": step.observation,
+                    "bootstrap": bootstrap,
+                }
             )
             if is_end:
                 break
-        *columns, bootstraps = (np.stack(column) for column in zip(*rows, strict=True))
+        columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
         next_action = None
         if keep_next_action:
             self._chosen = self._choose(*self._environments.observe())
             next_action = self._chosen[0]
-        return (
-            Rollout(
-                *columns, next_action=next_action, state=state, bootstrap=bootstraps
-            ),
-            tuple(episodes),
-        )
+        rollout = Rollout(next_action=next_action, state=state, **columns)
+        return rollout, tuple(episodes)
 
     def _act(
         self, observation: np.ndarray, is_first: np.ndarray
