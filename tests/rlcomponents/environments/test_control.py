@@ -173,7 +173,7 @@ def test_a_picture_is_drawn_or_opengl_is_asked_for_and_nothing_is_left_behind():
         environment = registry.make_factory("control:cartpole:balance")(0)
         environment.reset()
         try:
-            picture = registry.screen(environment)
+            picture = environment.screen()
             print(picture.shape, picture.dtype, np.ptp(picture) > 50)
         except RuntimeError as error:
             print(str(error).partition(" (")[0])
@@ -197,7 +197,7 @@ def test_without_opengl_a_picture_is_refused_with_what_to_do():
         environment = registry.make_factory("control:cartpole:balance")(0)
         environment.reset()
         try:
-            registry.screen(environment)
+            environment.screen()
         except RuntimeError as error:
             print(error)
         environment.close()
