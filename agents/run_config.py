@@ -104,6 +104,14 @@ class RunConfig:
         """How evaluation acts, in words."""
         return "the policy as it is"
 
+    def greedy(self) -> "RunConfig":
+        """Returns the same settings, but for evaluation that explores nothing.
+
+        Raises:
+            ValueError: The agent has no such evaluation.
+        """
+        raise ValueError(f"{type(self).__name__} has no greedy evaluation.")
+
     @property
     def replay_capacity_items(self) -> int:
         """Transitions that all replays of the program keep; 0 without replay."""

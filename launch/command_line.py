@@ -38,8 +38,9 @@ class RunFlags:
     Attributes:
         lp_launch_type: `local_mp`: each node in a process of its own. `local_mt`: all
             of them in threads of one process.
-        preset: `auto`, `atari`, `minatar` or `catch`: where settings that are not
-            given come from. `auto` goes by the environment.
+        preset: `auto`, or an environment or suite that the agent has one for, such as
+            `minatar`: where settings that are not given come from. `auto` goes by
+            the environment.
         run_dir: Folder of the run, new or empty. By default a new one under runs/.
         quiet: Whether to show nothing while the program runs.
     """

@@ -1,6 +1,6 @@
 """Plays the policy that a run has saved, and prints its score.
 
-python launch/evaluate.py --run_dir=runs/gorila_dqn-atari_pong-20260101-120000
+python launch/evaluate.py --run_dir=runs/a3c-catch-20260101-120000 --greedy
 """
 
 import dataclasses
@@ -20,11 +20,13 @@ class EvaluationFlags:
     Attributes:
         run_dir: Folder of the run.
         episodes: Whole games to play.
+        greedy: Whether to explore nothing, rather than as the run's settings say.
         video: File (.mp4) for a film of the first game. None: no film.
     """
 
     run_dir: str | None = None
     episodes: int = 30
+    greedy: bool = False
     video: str | None = None
 
 
@@ -35,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
         setting_checks.check(flags, {"episodes": setting_checks.AT_LEAST_ONE})
         environment = saved_runs.environment_name(flags.run_dir)
     with command_line.bad_input_refused(environment):
-        run = saved_runs.find(flags.run_dir)
+        run = saved_runs.find(flags.run_dir, greedy=flags.greedy)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         from agents import saved_policy  # TensorFlow: after the flags, and quiet.
 

@@ -50,8 +50,12 @@ def environment_name(run_dir: str | None) -> str:
     return str(run_folder.RunFolder(run_dir).read_config().get("environment"))
 
 
-def find(run_dir: str | pathlib.Path) -> SavedRun:
+def find(run_dir: str | pathlib.Path, *, greedy: bool = False) -> SavedRun:
     """Reads the settings of a run, and looks for its newest checkpoint.
+
+    Args:
+        run_dir: Folder of the run.
+        greedy: Whether evaluation is to explore nothing.
 
     Raises:
         ValueError: The folder holds no run, one of an unknown agent or with settings
@@ -81,4 +85,6 @@ def find(run_dir: str | pathlib.Path) -> SavedRun:
             f"{config.checkpoint_period_secs:g} s after training starts."
         )
     environment_check.check_environment(config)
+    if greedy:
+        config = config.greedy()
     return SavedRun(config, checkpoint, make_player)

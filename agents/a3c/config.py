@@ -102,6 +102,10 @@ class A3CConfig(AsyncConfig):
         """See `RunConfig`."""
         return "likeliest actions" if self.greedy_evaluation else "drawn actions"
 
+    def greedy(self) -> "A3CConfig":
+        """See `RunConfig`."""
+        return dataclasses.replace(self, greedy_evaluation=True)
+
     def check_network(self, kind: str, environment_spec: specs.EnvironmentSpec) -> None:
         """See `RunConfig`."""
         kinds.check_actor_critic(kind, environment_spec)

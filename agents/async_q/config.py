@@ -73,6 +73,10 @@ class AsyncQConfig(AsyncConfig):
         """See `RunConfig`."""
         return f"epsilon {self.evaluation_epsilon}"
 
+    def greedy(self) -> "AsyncQConfig":
+        """See `RunConfig`."""
+        return dataclasses.replace(self, evaluation_epsilon=0.0)
+
     def limits(self) -> dict[str, setting_checks.Limit]:
         """See `RunConfig`."""
         return {

@@ -100,6 +100,10 @@ class DQNConfig(run_config.RunConfig):
         """See `RunConfig`."""
         return f"epsilon {self.evaluation_epsilon}"
 
+    def greedy(self) -> "DQNConfig":
+        """See `RunConfig`."""
+        return dataclasses.replace(self, evaluation_epsilon=0.0)
+
     @property
     def num_replays(self) -> int:
         """Replays of the whole program."""

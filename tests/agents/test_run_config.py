@@ -94,3 +94,8 @@ def test_lives_do_not_matter_for_scores():
     config = Config(environment="atari:pong", terminal_on_life_loss=True)
     assert config.environment_settings() == {"terminal_on_life_loss": True}
     assert config.environment_settings(evaluation=True) == {}
+
+
+def test_an_agent_without_greedy_evaluation_says_so():
+    with pytest.raises(ValueError, match="has no greedy evaluation"):
+        run_config.RunConfig(environment="catch").greedy()

@@ -68,3 +68,8 @@ def test_continuous_actions_are_welcome_and_images_need_convolutions():
     assert make_config().network_kind(spec) == "mlp"
     with pytest.raises(ValueError, match="nips_dqn"):
         make_config(network="nips_dqn").network_kind(spec)
+
+
+def test_greedy_evaluation_takes_the_likeliest_action_and_changes_nothing_else():
+    config = make_config(seed=7)
+    assert config.greedy() == make_config(seed=7, greedy_evaluation=True)

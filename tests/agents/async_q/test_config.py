@@ -47,3 +47,8 @@ def test_continuous_actions_are_refused():
     )
     with pytest.raises(ValueError, match="a Q-network values each of a finite"):
         make_config().network_kind(spec)
+
+
+def test_greedy_evaluation_explores_nothing_and_changes_nothing_else():
+    config = make_config(evaluation_epsilon=0.1)
+    assert config.greedy() == make_config(evaluation_epsilon=0.0)

@@ -245,3 +245,8 @@ def test_a_network_that_does_not_fit_is_refused():
     config = make_config(network="nature_dqn")
     with pytest.raises(ValueError, match=r"shape \(10, 5\)"):
         config.network_kind(spec_of("catch"))
+
+
+def test_greedy_evaluation_explores_nothing_and_changes_nothing_else():
+    config = make_config(evaluation_epsilon=0.1)
+    assert config.greedy() == make_config(evaluation_epsilon=0.0)
