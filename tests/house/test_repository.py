@@ -53,7 +53,7 @@ def test_no_registry_host_is_tracked(project_root):
     [
         (MACHINE_PATH, 'open("/home/ada/project/x.csv")'),
         (REGISTRY, "--index-url https://example.org"),
-        (REGISTRY, "https://files.pythonhosted.org/packages"),
+        (REGISTRY, "https://files.python" + "hosted.org/packages"),
     ],
 )
 def test_planted_mention_is_caught(pattern, line):
