@@ -1,0 +1,81 @@
+"""What a node says of itself to whoever watches: that it works, and what it waits for.
+
+Components call this at no cost, whether somebody watches or not: counting a step is one
+addition. Under our launcher each node's process sends what is noted here over its pipe
+once a second. In a thread of its own (`local_mt`) each node has a pulse of its own.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+
+class Pulse:
+    """Noted by one node's main thread, read by whoever watches.
+
+    Attributes:
+        starts: How often the node was started before within its program.
+        steps: Steps of its work that it has completed since this start. What a step is,
+            the node says: an agent step, a gradient, a call answered.
+        waiting_for: What it waits for, in words that name the peer: "replay/0: 120 of
+            1000 items". None while it works.
+        waiting_since_secs: Since when, by `time.monotonic`.
+    """
+
+    def __init__(
+        self, *, starts: int = 0, say: Callable[[str], None] | None = None
+    ) -> None:
+        """Begins at rest.
+
+        Args:
+            starts: See the class.
+            say: Shows the user one line. None: `print`.
+        """
+        self.starts = starts
+        self.steps = 0
+        self.waiting_for: str | None = None
+        self.waiting_since_secs = 0.0
+        self._say = say or print
+
+    def completed_step(self) -> None:
+        """Notes that a step of the work is done."""
+        self.steps += 1
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Notes what is waited for inside the block. The innermost counts."""
+        previous = self.waiting_for, self.waiting_since_secs
+        self.waiting_for, self.waiting_since_secs = what, time.monotonic()
+        try:
+            yield
+        finally:
+            self.waiting_for, self.waiting_since_secs = previous
+
+    def say(self, line: str) -> None:
+        """Shows the user one line on the screen, whatever becomes of the log files."""
+        self._say(line)
+
+
+class _PulseOfThread(threading.local):
+    pulse: Pulse | None = None
+
+
+_of_process = Pulse()
+_of_thread = _PulseOfThread()
+
+
+def current() -> Pulse:
+    """Returns the pulse of the node that the calling thread works for."""
+    return _of_thread.pulse or _of_process
+
+
+def use_in_this_process(pulse: Pulse) -> None:
+    """Gives all threads of this process a pulse: there is one node in it."""
+    global _of_process
+    _of_process = pulse
+
+
+def use_in_this_thread(pulse: Pulse) -> None:
+    """Gives the calling thread a pulse of its own: one of several nodes here."""
+    _of_thread.pulse = pulse

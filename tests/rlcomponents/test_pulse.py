@@ -1,0 +1,64 @@
+"""Tests of rlcomponents.pulse."""
+
+import threading
+
+from rlcomponents import pulse
+
+
+def test_counts_completed_steps() -> None:
+    life = pulse.Pulse()
+
+    life.completed_step()
+    life.completed_step()
+
+    assert life.steps == 2
+
+
+def test_the_innermost_wait_counts_and_the_outer_one_comes_back() -> None:
+    life = pulse.Pulse()
+
+    with life.waiting("replay/0"):
+        since_secs = life.waiting_since_secs
+        with life.waiting("parameters/1"):
+            assert life.waiting_for == "parameters/1"
+        assert life.waiting_for == "replay/0"
+        assert life.waiting_since_secs == since_secs
+    assert life.waiting_for is None
+
+
+def test_a_wait_that_fails_is_over() -> None:
+    life = pulse.Pulse()
+
+    try:
+        with life.waiting("replay/0"):
+            raise TimeoutError
+    except TimeoutError:
+        pass
+
+    assert life.waiting_for is None
+
+
+def test_a_thread_may_have_a_pulse_of_its_own() -> None:
+    own = pulse.Pulse()
+    seen = []
+
+    def work() -> None:
+        pulse.use_in_this_thread(own)
+        pulse.current().completed_step()
+        seen.append(pulse.current())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert seen == [own]
+    assert own.steps == 1
+    assert pulse.current() is not own
+
+
+def test_lines_go_to_whoever_shows_them() -> None:
+    lines: list[str] = []
+
+    pulse.Pulse(say=lines.append).say("The disk is full.")
+
+    assert lines == ["The disk is full."]
