@@ -10,26 +10,41 @@ import pathlib
 from typing import Any
 
 
-def write_bytes(path: pathlib.Path, payload: bytes) -> None:
-    """Replaces the file at `path`: readers see the old contents or the new ones."""
+def write_bytes(path: pathlib.Path, payload: bytes, *, lasting: bool = True) -> None:
+    """Replaces the file at `path`: readers see the old contents or the new ones.
+
+    Args:
+        path: The file.
+        payload: Its contents.
+        lasting: Whether to force them to the disk. Without, which is much faster, they
+            outlive the process at any moment, but not the machine.
+    """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         aside.write_bytes(payload)
-        publish(aside, path)
+        if lasting:
+            publish(aside, path)
+        else:
+            os.rename(aside, path)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: pathlib.Path, value: Any) -> None:
+def write_json(path: pathlib.Path, value: Any, *, lasting: bool = True) -> None:
     """Replaces the file at `path` by `value` as indented JSON.
+
+    Args:
+        path: The file.
+        value: Its contents.
+        lasting: See `write_bytes`.
 
     Raises:
         ValueError: `value` holds a NaN or an infinity, which JSON has no word for.
         TypeError: `value` holds something that JSON has no form for.
     """
     text = json.dumps(value, indent=2, allow_nan=False)
-    write_bytes(path, text.encode() + b"\n")
+    write_bytes(path, text.encode() + b"\n", lasting=lasting)
 
 
 def publish(aside: pathlib.Path, path: pathlib.Path) -> None:

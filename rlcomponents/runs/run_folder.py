@@ -68,6 +68,7 @@ class RunFolder:
                 folder.metrics,
                 folder.tensorboard,
                 folder.checkpoints,
+                folder.state,
             ):
                 subfolder.mkdir(exist_ok=True)
         except OSError as error:
@@ -106,6 +107,15 @@ class RunFolder:
     def checkpoints(self) -> pathlib.Path:
         """Folder of `step_<agent steps>/`."""
         return self.path / "checkpoints"
+
+    @property
+    def state(self) -> pathlib.Path:
+        """Folder of what each node goes on from after a restart, or in a resumed run.
+
+        `<node>.json` of workers, `parameters-<k>.npz` of shards, `replay-<k>/` and
+        `bundle-<k>-replay/` of replays. Empty in a fresh run.
+        """
+        return self.path / "state"
 
     @property
     def evaluation_csv(self) -> pathlib.Path:

@@ -47,3 +47,17 @@ def test_a_nan_is_refused_because_json_has_none(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         atomic_files.write_json(tmp_path / "facts.json", {"loss": float("nan")})
     assert not os.listdir(tmp_path)
+
+
+def test_what_need_not_last_through_a_power_cut_is_not_forced_to_the_disk(
+    tmp_path, monkeypatch
+):
+    def refuse(descriptor):
+        raise AssertionError("Forced to the disk.")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    path = tmp_path / "state.json"
+    path.write_text("old")
+    atomic_files.write_json(path, 7, lasting=False)
+    assert path.read_text() == "7\n"
+    assert os.listdir(tmp_path) == ["state.json"]

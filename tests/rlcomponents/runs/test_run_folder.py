@@ -17,6 +17,7 @@ def test_create_makes_the_folders(tmp_path):
         "config.json",
         "logs",
         "metrics",
+        "state",
         "tensorboard",
     ]
 
@@ -32,6 +33,7 @@ def test_names_are_those_that_other_programs_look_for():
             folder.program_csv,
             folder.tensorboard,
             folder.checkpoints,
+            folder.state,
             folder.evaluation_csv,
             folder.curve_png,
             folder.summary_json,
@@ -43,6 +45,7 @@ def test_names_are_those_that_other_programs_look_for():
         "r/metrics/program.csv",
         "r/tensorboard",
         "r/checkpoints",
+        "r/state",
         "r/evaluation.csv",
         "r/curve.png",
         "r/summary.json",
