@@ -2,7 +2,7 @@
 
 import collections
 import time
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import Any
 
 import dm_env
@@ -12,8 +12,7 @@ import tree
 from acme import adders as acme_adders
 
 from rlcomponents import specs
-from rlcomponents.replay import layout as replay_layout
-from rlcomponents.replay import n_step
+from rlcomponents.replay import n_step, steps
 from rlcomponents.replay import tables as replay_tables
 
 _WAIT_SECS = 1  # Between looks at `should_stop`; also the longest delay of a stop.
@@ -72,8 +71,14 @@ class TransitionAdder(acme_adders.Adder):
             )
         self._address = address
         self._signature = replay_tables.signature(environment_spec)
-        self._layout = replay_layout.ObservationLayout(environment_spec.observations)
-        self._returns = n_step.NStepReturns(num_steps, discount, max_abs_reward)
+        self._steps = steps.EpisodeSteps(
+            environment_spec,
+            num_steps=num_steps,
+            discount=discount,
+            max_abs_reward=max_abs_reward,
+            actor=actor,
+        )
+        self._layout = self._steps.layout
         self._max_in_flight_items = max_in_flight_items
         self._table = table
         self._connect_timeout_secs = connect_timeout_secs
@@ -85,20 +90,11 @@ class TransitionAdder(acme_adders.Adder):
             maxlen=num_steps + 1
         )
         self._writer: reverb.TrajectoryWriter | None = None
-        self._episode = 0
-        self._step = 0
 
     def add_first(self, timestep: dm_env.TimeStep) -> None:
         """Begins an episode. An unfinished one before it keeps the items it has."""
-        if not timestep.first():
-            raise ValueError(
-                f"add_first was given a {timestep.step_type!r} step: an episode begins "
-                "with a FIRST one."
-            )
-        self.reset()
-        self._episode += 1
-        self._step = 0
-        leaves = self._checked(self._layout.leaves, timestep.observation)
+        leaves = self._steps.first(timestep)
+        self._observations.clear()
         if self._writer is None:
             self._writer = self._connect()
             if self._writer is None:
@@ -116,28 +112,10 @@ class TransitionAdder(acme_adders.Adder):
             ValueError: No episode has begun, extra fields, or a value which does not
                 fit its spec or is not finite. Nothing of the step is stored then.
         """
-        if extras is not None and not (isinstance(extras, Sized) and len(extras) == 0):
-            raise ValueError(
-                "The actor adds fields that the table has no column for; expected "
-                f"{', '.join(sorted(self._signature))}, given as well: "
-                f"{_field_names(extras)}."
-            )
         if self._writer is None and self._should_stop():
             return
-        if self._writer is None or not self._observations:
-            raise ValueError("add was called before add_first began an episode.")
-        if next_timestep.first():
-            raise ValueError(
-                "add was given a FIRST step: begin the next episode with add_first."
-            )
-        self._step += 1
-        leaves = self._checked(self._layout.leaves, next_timestep.observation)
-        items = self._returns.add(
-            int(action),
-            self._checked(_finite, "reward", next_timestep.reward),
-            self._checked(_finite, "discount", next_timestep.discount),
-            last=next_timestep.last(),
-        )
+        leaves, items = self._steps.next(action, next_timestep, extras)
+        assert self._writer is not None
         row = {"observation": self._layout.row(leaves)}
         if items:
             self._writer.append({**row, "step": _step_values(items[0])})
@@ -163,7 +141,7 @@ class TransitionAdder(acme_adders.Adder):
 
     def reset(self) -> None:
         """Forgets the unfinished episode, if any. Its items in replay stay there."""
-        self._returns.reset()
+        self._steps.reset()
         self._observations.clear()
 
     def flush(self) -> None:
@@ -238,32 +216,9 @@ class TransitionAdder(acme_adders.Adder):
                 if self._should_stop():
                     return False
 
-    def _checked(self, check: Callable[..., Any], *values: Any) -> Any:
-        try:
-            return check(*values)
-        except ValueError as error:
-            raise ValueError(
-                f"{self._actor}, episode {self._episode}, step {self._step}: {error} "
-                "Nothing of this step was stored."
-            ) from error
-
-
-def _finite(name: str, value: Any) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise ValueError(f"{name} is {number}.")
-    return number
-
 
 def _step_values(item: n_step.NStepItem) -> np.ndarray:
     return np.array([item.action, item.reward, item.discount], np.float32)
-
-
-def _field_names(extras: Any) -> str:
-    return ", ".join(
-        "/".join(["extras", *map(str, path)])
-        for path, _ in tree.flatten_with_path(extras)
-    )
 
 
 def _described(signature: Any) -> str:

@@ -8,20 +8,18 @@ than a compressed frame of many games.
 
 from typing import Any
 
-import numpy as np
 import reverb
 import tensorflow as tf
 
 from rlcomponents import specs
 from rlcomponents.replay import layout as replay_layout
 from rlcomponents.replay import limits as replay_limits
+from rlcomponents.replay import transitions
 
 TABLE = "transitions"
 
 STEP = tf.TensorSpec((3,), tf.float32, "step")
 """Action, reward and discount of an item."""
-
-_MAX_ACTION = 2**24  # Above, float32 has no room for every integer.
 
 
 def signature(environment_spec: specs.EnvironmentSpec) -> dict[str, Any]:
@@ -36,7 +34,7 @@ def signature(environment_spec: specs.EnvironmentSpec) -> dict[str, Any]:
     Raises:
         ValueError: Actions that cannot be stored.
     """
-    _check_action_spec(environment_spec.actions)
+    transitions.check_action_spec(environment_spec.actions)
     layout = replay_layout.ObservationLayout(environment_spec.observations)
 
     def columns(prefix: str) -> tuple[tf.TensorSpec, ...]:
@@ -91,17 +89,3 @@ def _rate_limiter(limits: replay_limits.ReplayLimits) -> Any:
         min_size_to_sample=limits.min_items,
         error_buffer=float(limits.slack_samples),
     )
-
-
-def _check_action_spec(spec: Any) -> None:
-    dtype, shape = getattr(spec, "dtype", None), getattr(spec, "shape", None)
-    if shape != () or dtype is None or not np.issubdtype(dtype, np.integer):
-        raise ValueError(
-            f"Actions are {spec!r}: replay of transitions takes one integer, a scalar "
-            "spec such as dm_env.specs.DiscreteArray."
-        )
-    largest = getattr(spec, "maximum", 0)
-    if largest >= _MAX_ACTION:
-        raise ValueError(
-            f"Actions go up to {largest}: replay keeps them exact below {_MAX_ACTION}."
-        )

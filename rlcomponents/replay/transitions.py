@@ -5,6 +5,10 @@ No Reverb here, so that learners can be built and tested without it.
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
+_MAX_ACTION = 2**24  # Above, float32 has no room for every integer.
+
 
 class Transition(NamedTuple):
     """One n-step transition, or a batch of them with a leading axis `[B]`.
@@ -36,7 +40,7 @@ class BatchSource(Protocol):
     """Gives batches of transitions to one learner."""
 
     def next_batch(self, timeout_secs: float) -> Transition | None:
-        """Returns a batch of TensorFlow tensors, `[B, ...]`.
+        """Returns a batch, `[B, ...]`: TensorFlow tensors, or NumPy arrays to keep.
 
         Args:
             timeout_secs: Longest wait.
@@ -47,3 +51,22 @@ class BatchSource(Protocol):
 
     def close(self) -> None:
         """Frees what is held; no call may follow."""
+
+
+def check_action_spec(spec: Any) -> None:
+    """Refuses actions that replay cannot store.
+
+    Raises:
+        ValueError: They are not one integer each, or go up too far.
+    """
+    dtype, shape = getattr(spec, "dtype", None), getattr(spec, "shape", None)
+    if shape != () or dtype is None or not np.issubdtype(dtype, np.integer):
+        raise ValueError(
+            f"Actions are {spec!r}: replay of transitions takes one integer, a scalar "
+            "spec such as dm_env.specs.DiscreteArray."
+        )
+    largest = getattr(spec, "maximum", 0)
+    if largest >= _MAX_ACTION:
+        raise ValueError(
+            f"Actions go up to {largest}: replay keeps them exact below {_MAX_ACTION}."
+        )
