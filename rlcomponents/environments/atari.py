@@ -20,7 +20,7 @@ import numpy as np
 from ale_py import roms
 from dm_env import specs as dm_env_specs
 
-from rlcomponents import specs
+from rlcomponents import seeding, specs, states
 from rlcomponents.environments import checker, time_steps
 
 _SIZE = 84  # Height and width of a frame, in pixels.
@@ -161,17 +161,19 @@ class Atari(dm_env.Environment):
         self._game_over = False
         self._life_lost = False
         self._reset_next_step = True
+        # What the next life begins with: ALE draws no screen for a restored state.
+        self._frame = np.zeros((_SIZE, _SIZE), np.uint8)
 
     def reset(self) -> dm_env.TimeStep:
         """Starts a new game, or goes on with the game after a lost life."""
         if not self._life_lost:
             self._start_game()
+            self._frame = self._look()
         self._game_over = False
         self._life_lost = False
         self._reset_next_step = False
-        self._emulator.getScreenGrayscale(self._screens[0])
-        frame = _shrink(self._screens[0])
-        self._stack = np.repeat(frame[..., np.newaxis], self._stack.shape[-1], axis=-1)
+        num_frames = self._stack.shape[-1]
+        self._stack = np.repeat(self._frame[..., np.newaxis], num_frames, axis=-1)
         return dm_env.restart(self._stack)
 
     def step(self, action: int) -> dm_env.TimeStep:
@@ -197,6 +199,7 @@ class Atari(dm_env.Environment):
         if self._settings.terminal_on_life_loss and self._emulator.lives() < lives:
             terminal = True
             self._life_lost = not self._game_over
+            self._frame = self._look()
         self._reset_next_step = terminal or self._game_over
 
         stack = np.empty_like(self._stack)
@@ -241,8 +244,39 @@ class Atari(dm_env.Environment):
         return self._emulator.lives()
 
     def screen(self) -> np.ndarray:
-        """Returns what a player sees: `[210, 160, 3]` uint8 RGB in most games."""
+        """Returns what a player sees: `[210, 160, 3]` uint8 RGB in most games.
+
+        After `restore` only from the next step on.
+        """
         return self._emulator.getScreenRGB()
+
+    def save(self) -> states.State:
+        """See `saving`. The emulator's state has its random generator in it."""
+        emulator = self._emulator.cloneState(include_rng=True).serialize()
+        return {
+            "emulator": np.frombuffer(emulator, np.uint8),
+            "rng": seeding.save_generator(self._rng),
+            "stack": self._stack.copy(),
+            "frame": self._frame.copy(),
+            "game_frames": self._game_frames,
+            "game_over": self._game_over,
+            "life_lost": self._life_lost,
+            "reset_next_step": self._reset_next_step,
+        }
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        if state["stack"].shape != self._stack.shape:
+            raise ValueError(f"its stack has shape {state['stack'].shape}")
+        emulator = ale_py.ALEState(state["emulator"].tobytes())
+        self._emulator.restoreState(emulator)
+        seeding.restore_generator(self._rng, state["rng"])
+        self._stack = state["stack"].copy()
+        self._frame = state["frame"].copy()
+        self._game_frames = state["game_frames"]
+        self._game_over = state["game_over"]
+        self._life_lost = state["life_lost"]
+        self._reset_next_step = state["reset_next_step"]
 
     def _start_game(self) -> None:
         self._restart_emulator()
@@ -260,6 +294,11 @@ class Atari(dm_env.Environment):
     def _at_frame_limit(self) -> bool:
         limit = self._settings.max_episode_frames
         return limit is not None and self._game_frames >= limit
+
+    def _look(self) -> np.ndarray:
+        """Returns what is on the screen, `[84, 84]`."""
+        self._emulator.getScreenGrayscale(self._screens[0])
+        return _shrink(self._screens[0])
 
     def _play(self, action: Any) -> tuple[float, np.ndarray]:
         """Holds one action; returns the reward and the pooled `[84, 84]` frame."""

@@ -20,6 +20,7 @@ import dm_env
 import numpy as np
 from dm_env import specs
 
+from rlcomponents import seeding, states
 from rlcomponents.environments import checker, time_steps
 
 _NUM_ACTIONS = 3  # Left, stay, right.
@@ -138,6 +139,22 @@ class Catch(dm_env.Environment):
         board = (255 * self._draw(with_ball=True)).astype(np.uint8)
         board = board.repeat(_CELL_PIXELS, axis=0).repeat(_CELL_PIXELS, axis=1)
         return np.stack([board] * 3, axis=-1)
+
+    def save(self) -> states.State:
+        """See `saving`."""
+        return {
+            "rng": seeding.save_generator(self._rng),
+            "ball": [self._ball_row, self._ball_column],
+            "paddle_column": self._paddle_column,
+            "reset_next_step": self._reset_next_step,
+        }
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        seeding.restore_generator(self._rng, state["rng"])
+        self._ball_row, self._ball_column = state["ball"]
+        self._paddle_column = state["paddle_column"]
+        self._reset_next_step = state["reset_next_step"]
 
     def _board(self) -> np.ndarray:
         visible_rows = self._settings.ball_visible_rows

@@ -26,6 +26,7 @@ import dm_env
 import numpy as np
 from absl import logging
 
+from rlcomponents import seeding, states
 from rlcomponents.environments import flat_observations, wrappers
 
 _TASKS = {
@@ -115,7 +116,12 @@ def make(game: str, settings: ControlSettings, seed: int) -> dm_env.Environment:
 
 
 class Control(wrappers.EnvironmentWrapper):
-    """A task as the suite has it, and pictures of it. Not thread-safe."""
+    """A task as the suite has it, and pictures of it. Not thread-safe.
+
+    Its state is how the episode began, and the actions since: tasks change the model
+    itself (targets, gains), which MuJoCo's own state does not have. So `restore` plays
+    the episode up to there again, at most 1,000 steps.
+    """
 
     def __init__(self, domain: str, task: str, seed: int) -> None:
         """Loads a task.
@@ -133,6 +139,41 @@ class Control(wrappers.EnvironmentWrapper):
             logging.set_verbosity(verbosity)
         super().__init__(environment)
         self._camera: _Camera | None = None
+        self._start = seeding.save_generator(environment.task.random)
+        self._actions: list[np.ndarray] = []  # Of this episode.
+        self._reset_next_step = True
+
+    def reset(self) -> dm_env.TimeStep:
+        """See `dm_env.Environment`."""
+        self._start = seeding.save_generator(self._environment.task.random)
+        self._actions = []
+        self._reset_next_step = False
+        return self._environment.reset()
+
+    def step(self, action: np.ndarray) -> dm_env.TimeStep:
+        """See `dm_env.Environment`."""
+        if self._reset_next_step:
+            return self.reset()
+        timestep = self._environment.step(action)
+        self._actions.append(np.array(action))
+        self._reset_next_step = timestep.last()
+        return timestep
+
+    def save(self) -> states.State:
+        """See `saving`."""
+        return {
+            "start": self._start,
+            "actions": np.array(self._actions),
+            "begun": bool(self._actions) or not self._reset_next_step,
+        }
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        seeding.restore_generator(self._environment.task.random, state["start"])
+        if state["begun"]:
+            self.reset()
+        for action in state["actions"]:
+            self.step(action)
 
     def screen(self) -> np.ndarray:
         """Returns a picture, `[240, 320, 3]` uint8 RGB, by the task's first camera.

@@ -6,6 +6,7 @@ matplotlib, seaborn and pandas for a window that no node opens. What the package
 """
 
 import colorsys
+import copy
 import dataclasses
 import functools
 import importlib.util
@@ -16,11 +17,13 @@ import dm_env
 import numpy as np
 from dm_env import specs
 
+from rlcomponents import seeding, states
 from rlcomponents.environments import checker, time_steps
 
 _GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 _NUM_ACTIONS = 6  # Nothing, left, up, right, down, fire, in every game.
 _CELL_PIXELS = 16  # Height and width of a cell of `screen`.
+_NOT_STATE = ("action_map", "channels", "ramping", "random")  # Of a game's attributes.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -148,6 +151,33 @@ class MinAtar(dm_env.Environment):
         # The last of a cell's channels covers the others, as in the games' own window.
         top = np.max(state * np.arange(1, state.shape[-1] + 1), axis=-1)
         return colours[top].repeat(_CELL_PIXELS, axis=0).repeat(_CELL_PIXELS, axis=1)
+
+    def save(self) -> states.State:
+        """See `saving`."""
+        game = {
+            name: copy.deepcopy(value)
+            for name, value in vars(self._game).items()
+            if name not in _NOT_STATE
+        }
+        return {
+            "game": game,
+            "rng": seeding.save_generator(self._rng),
+            "last_action": self._last_action,
+            "episode_steps": self._episode_steps,
+            "reset_next_step": self._reset_next_step,
+        }
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        game = copy.deepcopy(state["game"])
+        expected = vars(self._game).keys() - set(_NOT_STATE)
+        if game.keys() != expected:
+            raise ValueError(f"expected {sorted(expected)}, given {sorted(game)}")
+        vars(self._game).update(game)
+        seeding.restore_generator(self._rng, state["rng"])
+        self._last_action = state["last_action"]
+        self._episode_steps = state["episode_steps"]
+        self._reset_next_step = state["reset_next_step"]
 
 
 def _colours(num_channels: int) -> np.ndarray:

@@ -12,8 +12,8 @@ import numpy as np
 import tree
 from dm_env import specs as dm_env_specs
 
-from rlcomponents import specs
-from rlcomponents.environments import checker, time_steps
+from rlcomponents import specs, states
+from rlcomponents.environments import checker, saving, time_steps
 
 
 def adapt(environment: dm_env.Environment) -> dm_env.Environment:
@@ -36,7 +36,10 @@ def adapt(environment: dm_env.Environment) -> dm_env.Environment:
 
 
 class EnvironmentWrapper(dm_env.Environment):
-    """Passes everything on; what else an environment offers (`screen`) as well."""
+    """Passes everything on; what else an environment offers (`screen`) as well.
+
+    A wrapper with a state of its own adds it in `save` and `restore`: see `saving`.
+    """
 
     def __init__(self, environment: dm_env.Environment) -> None:
         """Wraps an environment, which must not be used directly any more."""
@@ -74,6 +77,14 @@ class EnvironmentWrapper(dm_env.Environment):
     def close(self) -> None:
         """See `dm_env.Environment`."""
         self._environment.close()
+
+    def save(self) -> states.State | None:
+        """See `saving`; None where the environment inside cannot save itself."""
+        return saving.save(self._environment)
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        saving.restore(self._environment, state)
 
 
 class SinglePrecision(EnvironmentWrapper):
@@ -256,6 +267,20 @@ class FrameStack(EnvironmentWrapper):
         """Returns the spec of the stack."""
         return self._spec
 
+    def save(self) -> states.State | None:
+        """See `saving`; None where the environment inside cannot save itself."""
+        inside = super().save()
+        if inside is None:
+            return None
+        return {"environment": inside, "stack": self._stack.copy()}
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        if state["stack"].shape != self._stack.shape:
+            raise ValueError(f"its stack has shape {state['stack'].shape}")
+        super().restore(state["environment"])
+        self._stack = state["stack"].copy()
+
     def _push(self, timestep: dm_env.TimeStep) -> dm_env.TimeStep:
         frame = np.reshape(timestep.observation, (*self._frame_shape, 1))
         if timestep.first():
@@ -313,6 +338,19 @@ class StepLimit(EnvironmentWrapper):
             self._cut = True
             return timestep._replace(step_type=dm_env.StepType.LAST)
         return timestep
+
+    def save(self) -> states.State | None:
+        """See `saving`; None where the environment inside cannot save itself."""
+        inside = super().save()
+        if inside is None:
+            return None
+        return {"environment": inside, "steps": self._steps, "cut": self._cut}
+
+    def restore(self, state: states.State) -> None:
+        """See `saving`."""
+        super().restore(state["environment"])
+        self._steps = state["steps"]
+        self._cut = state["cut"]
 
 
 def _is_discrete(spec: Any) -> bool:

@@ -9,6 +9,7 @@ continuous ones. dm_env's own tests (types of steps, conformity to the specs)
 come along.
 """
 
+import json
 from collections.abc import Iterator
 
 import dm_env
@@ -17,7 +18,8 @@ import pytest
 import tree
 from dm_env import specs, test_utils
 
-from rlcomponents.environments import checker
+from rlcomponents import states
+from rlcomponents.environments import checker, saving
 
 
 class _AnyActionsContract(test_utils.EnvironmentTestMixin):
@@ -75,6 +77,28 @@ class _AnyActionsContract(test_utils.EnvironmentTestMixin):
             copies.append(tree.map_structure(np.copy, timestep.observation))
         tree.map_structure(np.testing.assert_array_equal, observations, copies)
 
+    def test_it_goes_on_from_a_saved_state_in_another_object(self) -> None:
+        """To the end of the episode, and over the next one; see `saving`."""
+        actions = list(self.make_action_sequence())
+        middle = len(actions) // 2
+        self.environment.reset()
+        for action in actions[:middle]:
+            self.environment.step(action)
+        state = saving.save(self.environment)
+        if state is None:
+            pytest.skip("This environment cannot save itself.")
+        text = json.dumps(states.to_json(state))
+        rest = [*self._go_on(self.environment, actions[middle:])]
+        assert json.dumps(states.to_json(state)) == text, "The state is no copy."
+        for _ in range(2):  # The first does not spoil the state for the second.
+            other = self.make_environment(seed=2)
+            other.reset()
+            saving.restore(other, states.from_json(json.loads(text)))
+            for one, two in zip(
+                rest, self._go_on(other, actions[middle:]), strict=True
+            ):
+                tree.map_structure(np.testing.assert_array_equal, one, two)
+
     def test_its_picture_is_rgb(self) -> None:
         """An environment that can draw itself does it in a video's format."""
         if not hasattr(self.environment, "screen"):
@@ -84,6 +108,15 @@ class _AnyActionsContract(test_utils.EnvironmentTestMixin):
         assert picture.dtype == np.uint8
         assert picture.shape[2:] == (3,)
         assert np.ptp(picture) > 0
+
+    def _go_on(
+        self, environment: dm_env.Environment, actions: list[np.ndarray]
+    ) -> Iterator[dm_env.TimeStep]:
+        for action in actions:
+            yield environment.step(action)
+        yield environment.reset()
+        for action in actions[:10]:
+            yield environment.step(action)
 
     def _play(self, environment: dm_env.Environment) -> Iterator[dm_env.TimeStep]:
         yield environment.reset()

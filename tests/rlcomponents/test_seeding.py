@@ -1,11 +1,13 @@
 """Tests of rlcomponents.seeding."""
 
+import json
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
-from rlcomponents import seeding
+from rlcomponents import seeding, states
 from rlcomponents.environments import catch
 
 
@@ -79,3 +81,21 @@ def test_actors_play_and_explore_differently():
     for values in (columns, draws):
         assert values(0) == values(0)
         assert values(0) != values(1)
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_a_generator_goes_on_from_where_it_was_saved(make):
+    rng, other = make(1), make(2)
+    rng.normal(size=3)  # Half of a pair is kept for the next call.
+    state = states.from_json(
+        json.loads(json.dumps(states.to_json(seeding.save_generator(rng))))
+    )
+    seeding.restore_generator(other, state)
+    np.testing.assert_array_equal(rng.normal(size=7), other.normal(size=7))
+    assert rng.bytes(5) == other.bytes(5)
+
+
+def test_a_generator_of_another_kind_is_refused():
+    state = seeding.save_generator(np.random.RandomState(1))
+    with pytest.raises(ValueError, match="PCG64"):
+        seeding.restore_generator(np.random.default_rng(1), state)

@@ -6,6 +6,7 @@ import pytest
 from absl.testing import absltest
 from dm_env import specs
 
+from rlcomponents import seeding
 from rlcomponents.environments import catch, time_steps, wrappers
 from rlcomponents.testing import environment_contract
 
@@ -61,6 +62,31 @@ class _Endless(catch.Catch):
         return timestep
 
 
+class _Forgetful(catch.Catch):
+    """Goes on with this episode alone, not with those that would come."""
+
+    def __init__(self, seed):
+        super().__init__(catch.CatchSettings(), seed)
+
+    def restore(self, state):
+        super().restore({**state, "rng": seeding.save_generator(self._rng)})
+
+
+class _Sharing(catch.Catch):
+    """Saves a list that it goes on to change."""
+
+    def __init__(self, seed):
+        super().__init__(catch.CatchSettings(), seed)
+        self._actions = []
+
+    def step(self, action):
+        self._actions.append(int(action))
+        return super().step(action)
+
+    def save(self):
+        return {**super().save(), "actions": self._actions}
+
+
 @pytest.mark.parametrize(
     ("environment", "failing"),
     [
@@ -69,6 +95,8 @@ class _Endless(catch.Catch):
         (_Overwriting, "test_observations_do_not_change_under_their_owner"),
         (_Lenient, "test_an_action_outside_the_spec_is_refused"),
         (_Endless, "test_the_checker_finds_nothing"),
+        (_Forgetful, "test_it_goes_on_from_a_saved_state_in_another_object"),
+        (_Sharing, "test_it_goes_on_from_a_saved_state_in_another_object"),
     ],
 )
 def test_the_contract_notices_a_planted_fault(environment, failing):
@@ -155,5 +183,9 @@ def test_the_continuous_contract_notices_a_planted_fault(make_environment, faili
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(Contract).run(result)
     failed = {case._testMethodName for case, _ in result.failures + result.errors}
-    # Where there is no picture, the test of it is skipped by an exception.
-    assert failed - {"test_its_picture_is_rgb"} == failing
+    # What it cannot do is skipped, by an exception.
+    skipped = {
+        "test_its_picture_is_rgb",
+        "test_it_goes_on_from_a_saved_state_in_another_object",
+    }
+    assert failed - skipped == failing
