@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from agents import setting_checks
-from rlcomponents import core, specs
+from rlcomponents import core, finite, specs
 from rlcomponents.environments import registry
 from rlcomponents.networks import kinds
 
@@ -47,6 +47,8 @@ class RunConfig:
         optimiser_epsilon: Added inside RMSProp's root, or to Adam's and AdaGrad's.
             None: the rule's default.
         max_gradient_norm: Norm to which a gradient is scaled down. None: not.
+        max_nonfinite_in_a_row: Episodes or gradients in a row with NaN or infinity that
+            end the run; fewer are discarded and counted.
         evaluation_period_steps: Agent steps from one evaluation to the next.
         evaluation_episodes: Episodes of each evaluation while training.
         final_evaluation_episodes: Episodes of the evaluation at the end.
@@ -73,6 +75,7 @@ class RunConfig:
     optimiser_decay: float | None = None
     optimiser_epsilon: float | None = None
     max_gradient_norm: float | None = None
+    max_nonfinite_in_a_row: int = finite.MAX_IN_A_ROW
     evaluation_period_steps: int = 250_000
     evaluation_episodes: int = 10
     final_evaluation_episodes: int = 30
@@ -116,6 +119,14 @@ class RunConfig:
     def replay_capacity_items(self) -> int:
         """Transitions that all replays of the program keep; 0 without replay."""
         return 0
+
+    def make_watch(self, node: str) -> finite.Watch:
+        """Returns what counts whatever one node discards for not being finite.
+
+        Args:
+            node: Its name, `group/index`.
+        """
+        return finite.Watch(node, max_in_a_row=self.max_nonfinite_in_a_row)
 
     def environment_settings(self, *, evaluation: bool = False) -> dict[str, Any]:
         """Returns the environment's settings that differ from its suite's defaults."""
@@ -238,6 +249,7 @@ def refuse_ignored(config: RunConfig, given: Iterable[str]) -> None:
 
 _LIMITS: Mapping[str, setting_checks.Limit] = {
     "max_steps": setting_checks.AT_LEAST_ONE,
+    "max_nonfinite_in_a_row": setting_checks.AT_LEAST_ONE,
     "evaluation_period_steps": setting_checks.AT_LEAST_ONE,
     "evaluation_episodes": setting_checks.AT_LEAST_ONE,
     "final_evaluation_episodes": setting_checks.AT_LEAST_ONE,

@@ -7,7 +7,7 @@ import dm_env
 import numpy as np
 
 from rlcomponents import environment_loop as loops
-from rlcomponents.environments import checker
+from rlcomponents import finite
 
 
 class BatchStep(NamedTuple):
@@ -28,6 +28,16 @@ class BatchStep(NamedTuple):
     episodes: tuple[loops.EpisodeEnd, ...]
 
 
+class BrokenStep(NamedTuple):
+    """A step of which something was not finite: none of it may be learned from.
+
+    Attributes:
+        episodes: The games that ended, in the other environments.
+    """
+
+    episodes: tuple[loops.EpisodeEnd, ...]
+
+
 class EnvironmentBatch:
     """Steps N environments with one array of actions. Not thread-safe.
 
@@ -35,75 +45,87 @@ class EnvironmentBatch:
     that no last observation is lost. One environment is a batch of 1.
     """
 
-    def __init__(self, environments: Sequence[dm_env.Environment]) -> None:
+    def __init__(
+        self,
+        environments: Sequence[dm_env.Environment],
+        *,
+        watch: finite.Watch | None = None,
+    ) -> None:
         """Takes the environments; they are reset at the first `observe`.
 
         Args:
             environments: Of one observation and action spec. Where one says
                 `game_over` is False at a LAST step, only a life was lost, and the
                 score runs on.
+            watch: Counts what is discarded. None: one of its own.
 
         Raises:
             ValueError: None at all.
         """
         if not environments:
             raise ValueError("There are no environments to step: give at least one.")
-        self._environments = tuple(environments)
-        self._timesteps: list[dm_env.TimeStep | None] = [None] * len(environments)
-        self._returns = [0.0] * len(environments)
-        self._lengths_steps = [0] * len(environments)
-        self._num_steps = 0
+        watch = watch or finite.Watch()
+        single = len(environments) == 1
+        self._games = [
+            loops.Game(
+                environment,
+                watch.guard(
+                    part="" if single else f"environment {index}",
+                    advice=finite.MEND_ENVIRONMENT,
+                ),
+                check_specs=True,
+            )
+            for index, environment in enumerate(environments)
+        ]
 
     def __len__(self) -> int:
         """Returns the number of environments."""
-        return len(self._environments)
+        return len(self._games)
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns what to act on, after the resets that are due.
 
         Returns:
-            Observations `[N, ...]`, and `[N]` bool: where an episode begins. Calling
-            it again before `step` changes nothing.
-        """
-        for index, environment in enumerate(self._environments):
-            timestep = self._timesteps[index]
-            if timestep is None or timestep.last():
-                self._timesteps[index] = environment.reset()
-        return self._observations(), np.array([t.first() for t in self._current()])
+            Observations `[N, ...]`, all finite, and `[N]` bool: where an episode
+            begins. Calling it again before `step` changes nothing.
 
-    def step(self, actions: np.ndarray) -> BatchStep:
+        Raises:
+            finite.NonFiniteError: Too many episodes in a row were not finite.
+        """
+        for game in self._games:
+            if game.needs_reset:
+                game.reset()
+        current = self._timesteps()
+        observations = np.stack([t.observation for t in current])
+        return observations, np.array([t.first() for t in current])
+
+    def step(self, actions: np.ndarray) -> BatchStep | BrokenStep:
         """Steps every environment.
 
         Args:
             actions: `[N, ...]`, one for each environment.
 
+        Returns:
+            A broken step where anything is not finite. The environments that this came
+            from then begin anew; the others go on where they are.
+
         Raises:
-            ValueError: An environment gave a reward or discount that is not finite.
+            ValueError: A step is not what the environment's specs say.
+            finite.NonFiniteError: Too many episodes in a row were not finite.
         """
-        episodes = []
-        self._num_steps += 1
-        for index, environment in enumerate(self._environments):
-            timestep = environment.step(actions[index])
-            checker.check_timestep(environment, timestep, step=self._num_steps)
-            self._timesteps[index] = timestep
-            self._returns[index] += float(timestep.reward)
-            self._lengths_steps[index] += 1
-            if timestep.last() and getattr(environment, "game_over", True):
-                episodes.append(
-                    loops.EpisodeEnd(self._returns[index], self._lengths_steps[index])
-                )
-                self._returns[index], self._lengths_steps[index] = 0.0, 0
-        current = self._current()
+        ended = [game.step(actions[i]) for i, game in enumerate(self._games)]
+        episodes = tuple(end for end in ended if end is not None)
+        current = self._timesteps()
+        if len(current) < len(self._games):
+            return BrokenStep(episodes)
         return BatchStep(
             reward=np.array([t.reward for t in current], np.float32),
             discount=np.array([t.discount for t in current], np.float32),
             last=np.array([t.last() for t in current]),
-            observation=self._observations(),
-            episodes=tuple(episodes),
+            observation=np.stack([t.observation for t in current]),
+            episodes=episodes,
         )
 
-    def _current(self) -> list[dm_env.TimeStep]:
-        return [t for t in self._timesteps if t is not None]
-
-    def _observations(self) -> np.ndarray:
-        return np.stack([t.observation for t in self._current()])
+    def _timesteps(self) -> list[dm_env.TimeStep]:
+        """Returns the newest of each environment that has one to act on."""
+        return [game.timestep for game in self._games if game.timestep is not None]

@@ -5,10 +5,14 @@ because it can be stepped (a bundle acts and learns in turn), and because it cou
 scores over whole games where losing a life ends an episode for learning.
 """
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import dm_env
 from acme import core as acme_core
+
+from rlcomponents import finite
+from rlcomponents.environments import checker
 
 
 class EpisodeEnd(NamedTuple):
@@ -23,44 +27,138 @@ class EpisodeEnd(NamedTuple):
     length_steps: int
 
 
-class EnvironmentLoop(acme_core.Worker):
-    """Steps an environment with an actor. Not thread-safe."""
+class Game:
+    """Resets and steps one environment, and keeps the score. Not thread-safe.
 
-    def __init__(self, environment: dm_env.Environment, actor: acme_core.Actor) -> None:
-        """Stores both; the environment is reset at the first `step`.
+    What is not finite it gives to nobody: the episode is over from there, and the game
+    has no score.
+
+    Attributes:
+        timestep: The newest. None where there is none to act on: before the first
+            reset, and after a step that was not finite.
+    """
+
+    def __init__(
+        self,
+        environment: dm_env.Environment,
+        guard: finite.Guard,
+        *,
+        check_specs: bool = False,
+    ) -> None:
+        """Stores its parts.
 
         Args:
             environment: One that says `game_over` is asked for it at each LAST step:
                 False means that the following episode goes on with the same game.
-            actor: Told of every step, and updated after each.
+            guard: Ends the program after too many broken episodes in a row.
+            check_specs: Whether each step is compared with the environment's specs.
         """
+        self.timestep: dm_env.TimeStep | None = None
         self._environment = environment
-        self._actor = actor
-        self._timestep: dm_env.TimeStep | None = None
-        self._return = 0.0
+        self._guard = guard
+        self._check_specs = check_specs
+        self._episode = 0
+        self._step = 0
+        self._return = 0.0  # NaN where nobody knows it any more.
         self._length_steps = 0
+
+    @property
+    def needs_reset(self) -> bool:
+        """Whether there is no step to act on."""
+        return self.timestep is None or self.timestep.last()
+
+    def reset(self) -> dm_env.TimeStep:
+        """Begins an episode whose first observation is finite.
+
+        Raises:
+            finite.NonFiniteError: There have been too many in a row that were not.
+        """
+        while True:
+            self._episode += 1
+            self._step = 0
+            timestep = self._environment.reset()
+            if self._take(timestep):
+                return timestep
+
+    def step(self, action: Any) -> EpisodeEnd | None:
+        """Takes a step; `timestep` is what came of it.
+
+        Returns:
+            The game that ended with this step, if one did.
+
+        Raises:
+            ValueError: The step is not what the specs say.
+            finite.NonFiniteError: Too many episodes in a row were broken.
+        """
+        self._step += 1
+        self._length_steps += 1
+        timestep = self._environment.step(action)
+        if not self._take(timestep):
+            return None
+        self._return += float(timestep.reward)
+        if not timestep.last():
+            return None
+        self._guard.accept()
+        if not getattr(self._environment, "game_over", True):
+            return None
+        ended = EpisodeEnd(self._return, self._length_steps)
+        self._return, self._length_steps = 0.0, 0
+        return None if math.isnan(ended.episode_return) else ended
+
+    def _take(self, timestep: dm_env.TimeStep) -> bool:
+        problem = finite.describe_timestep(timestep)
+        if problem is None:
+            if self._check_specs:
+                checker.check_timestep(self._environment, timestep, step=self._step)
+            self.timestep = timestep
+            return True
+        self.timestep = None
+        # Between two lives the game goes on; else the next reset begins another one.
+        goes_on = timestep.last() and not getattr(self._environment, "game_over", True)
+        self._return, self._length_steps = math.nan if goes_on else 0.0, 0
+        self._guard.discard(f"episode {self._episode}, step {self._step}", problem)
+        return False
+
+
+class EnvironmentLoop(acme_core.Worker):
+    """Steps an environment with an actor. Not thread-safe."""
+
+    def __init__(
+        self,
+        environment: dm_env.Environment,
+        actor: acme_core.Actor,
+        *,
+        watch: finite.Watch | None = None,
+    ) -> None:
+        """Stores its parts; the environment is reset at the first `step`.
+
+        Args:
+            environment: See `Game`.
+            actor: Told of every finite step, and updated after each. After one that is
+                not, it is told of the first step of another episode.
+            watch: Counts what is discarded. None: one of its own.
+        """
+        watch = watch or finite.Watch()
+        self._game = Game(environment, watch.guard(advice=finite.MEND_ENVIRONMENT))
+        self._actor = actor
 
     def step(self) -> EpisodeEnd | None:
         """Takes one agent step, after a reset where one is due.
 
         Returns:
             The game that ended with this step, if one did.
+
+        Raises:
+            finite.NonFiniteError: Too many episodes in a row were not finite.
         """
-        if self._timestep is None or self._timestep.last():
-            self._timestep = self._environment.reset()
-            self._actor.observe_first(self._timestep)
-        action = self._actor.select_action(self._timestep.observation)
-        self._timestep = self._environment.step(action)
-        self._actor.observe(action, self._timestep)
-        self._actor.update()
-        self._return += float(self._timestep.reward)
-        self._length_steps += 1
-        if not self._timestep.last() or not getattr(
-            self._environment, "game_over", True
-        ):
-            return None
-        ended = EpisodeEnd(self._return, self._length_steps)
-        self._return, self._length_steps = 0.0, 0
+        if self._game.needs_reset:
+            self._actor.observe_first(self._game.reset())
+        assert self._game.timestep is not None
+        action = self._actor.select_action(self._game.timestep.observation)
+        ended = self._game.step(action)
+        if self._game.timestep is not None:
+            self._actor.observe(action, self._game.timestep)
+            self._actor.update()
         return ended
 
     def run(self) -> None:

@@ -11,6 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 
 
+class FatalError(RuntimeError):
+    """Raised by a node that no new start would help: the program is to end."""
+
+
 class Pulse:
     """Noted by one node's main thread, read by whoever watches.
 

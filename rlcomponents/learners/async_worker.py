@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rlcomponents import core
+from rlcomponents import core, finite
 from rlcomponents import environment_loop as loops
 from rlcomponents.learners import rollouts
-from rlcomponents.parameters import tf_variables
+from rlcomponents.parameters import gradients, tf_variables
 
 
 class Strategy(rollouts.Policy, Protocol):
@@ -22,12 +22,14 @@ class Strategy(rollouts.Policy, Protocol):
         keeps_next_action: Whether the gradient needs the action that follows the
             rollout.
         epsilon: Chance of a random action now; None where it does not act so.
+        rng: What its actions are drawn from.
     """
 
     variables: tf_variables.FlatVariables
     target_variables: tf_variables.FlatVariables | None
     keeps_next_action: bool
     epsilon: float | None
+    rng: np.random.Generator
 
     def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
         """Returns the loss and its gradient, `[num_parameters]` float32.
@@ -45,14 +47,15 @@ class WorkerStep(NamedTuple):
 
     Attributes:
         steps: Agent steps taken.
-        loss: Of the rollout.
-        push: The store's verdict.
+        loss: Of the rollout. None where it, its gradient or the rollout itself was not
+            finite; then nothing was pushed.
+        push: The store's verdict, where a gradient was pushed.
         episodes: Games that ended.
     """
 
     steps: int
-    loss: float
-    push: core.PushResult
+    loss: float | None
+    push: core.PushResult | None
     episodes: tuple[loops.EpisodeEnd, ...]
 
 
@@ -75,6 +78,7 @@ class AsyncWorker:
         store: core.ParameterStore,
         *,
         target_period_steps: int | None,
+        watch: finite.Watch | None = None,
     ) -> None:
         """Offers the strategy's values as initial parameters, and pulls once.
 
@@ -84,12 +88,15 @@ class AsyncWorker:
             store: Where parameters come from and gradients go.
             target_period_steps: The store's period of target copies, in agent steps.
                 None where the strategy has no target.
+            watch: Counts what is discarded. None: one of its own.
         """
         self._collector = collector
         self._strategy = strategy
         self._store = store
         self._target_period_steps = target_period_steps
         self._target_clock: int | None = None
+        watch = watch or finite.Watch("worker")
+        self._guard = watch.guard(advice=finite.MEND_LEARNING)
         store.initialise(strategy.variables.vector())
         self._pull()
 
@@ -99,13 +106,30 @@ class AsyncWorker:
         return self._strategy.epsilon
 
     def step(self) -> WorkerStep:
-        """Plays one rollout and pushes its gradient."""
+        """Plays one rollout and pushes its gradient.
+
+        Its agent steps count at the store, whatever becomes of it.
+
+        Raises:
+            finite.NonFiniteError: Too many rollouts or gradients in a row were not
+                finite.
+        """
         snapshot = self._pull()
-        rollout, episodes = self._collector.collect(
+        rollout, episodes, steps = self._collector.collect(
             keep_next_action=self._strategy.keeps_next_action
         )
+        if rollout is None:
+            self._store.add_steps(steps)
+            return WorkerStep(steps, None, None, episodes)
         loss, gradient = self._strategy.gradient(rollout)
-        steps = rollout.reward.size
+        problem = gradients.describe_non_finite(
+            loss, gradient, self._strategy.variables.layout
+        )
+        if problem is not None:
+            self._store.add_steps(steps)
+            self._guard.discard(f"update {snapshot.updates}", problem)
+            return WorkerStep(steps, None, None, episodes)
+        self._guard.accept()
         push = self._store.push(gradient, snapshot.versions, steps)
         return WorkerStep(steps, loss, push, episodes)
 

@@ -3,7 +3,6 @@
 It never changes its own parameters; only the store does (Nair et al. 2015).
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,9 +11,9 @@ import sonnet as snt
 import tensorflow as tf
 from acme import core as acme_core
 
-from rlcomponents import core
+from rlcomponents import core, finite
 from rlcomponents.losses import outliers, value_learning
-from rlcomponents.parameters import tf_variables
+from rlcomponents.parameters import gradients, tf_variables
 from rlcomponents.replay import transitions
 
 
@@ -22,12 +21,12 @@ class LearnerStep(NamedTuple):
     """What came of one batch.
 
     Attributes:
-        loss: Mean loss of the batch.
+        loss: Mean loss of the batch; None where it or its gradient was not finite.
         push: The store's verdicts; None where the learner itself discarded the
-            gradient, as an outlier.
+            gradient, as an outlier or since it was not finite.
     """
 
-    loss: float
+    loss: float | None
     push: core.PushResult | None
 
 
@@ -53,6 +52,7 @@ class DQNLearner(acme_core.Learner):
         max_abs_td_error: float | None = 1.0,
         outlier_rule: outliers.OutlierRule | None = None,
         batch_timeout_secs: float = 1.0,
+        watch: finite.Watch | None = None,
     ) -> None:
         """Offers the network's values as initial parameters, and pulls once.
 
@@ -67,6 +67,7 @@ class DQNLearner(acme_core.Learner):
             max_abs_td_error: Size at which the error is clipped. None: not.
             outlier_rule: Says which gradients to discard for their loss. None: none.
             batch_timeout_secs: Longest wait of one `step`.
+            watch: Counts what is discarded for not being finite. None: one of its own.
 
         Raises:
             ValueError: The networks share a variable, or the period is below 1.
@@ -96,6 +97,8 @@ class DQNLearner(acme_core.Learner):
         self._max_abs_td_error = max_abs_td_error
         self._outlier_rule = outlier_rule
         self._batch_timeout_secs = batch_timeout_secs
+        watch = watch or finite.Watch("learner")
+        self._guard = watch.guard(advice=finite.MEND_LEARNING)
         self._target_clock: tuple[tuple[int, int], ...] | None = None
         self._gradient = tf.function(self._loss_and_gradient)
         store.initialise(self._variables.vector())
@@ -128,31 +131,35 @@ class DQNLearner(acme_core.Learner):
             the agent steps are still the caller's to count.
 
         Raises:
-            FloatingPointError: The loss is NaN or infinite: nothing was pushed.
+            finite.NonFiniteError: Too many losses or gradients in a row were NaN or
+                infinite. None of them was pushed.
         """
         batch = self._batches.next_batch(self._batch_timeout_secs)
         if batch is None:
             return None
         snapshot = self.pull()
-        loss_tensor, gradient = self._gradient(batch)
-        loss = float(loss_tensor)
-        if not math.isfinite(loss):
-            # The outlier rule would discard every batch from here on, in silence.
-            raise FloatingPointError(
-                f"The loss is {loss} at update {snapshot.updates}: learning has "
-                "diverged; lower the learning rate, or clip gradients "
-                "(max_gradient_norm)."
-            )
+        loss_tensor, gradient_tensor = self._gradient(batch)
+        loss, gradient = float(loss_tensor), gradient_tensor.numpy()
+        problem = gradients.describe_non_finite(loss, gradient, self._variables.layout)
+        if problem is not None:
+            self._count(agent_steps)
+            self._guard.discard(f"update {snapshot.updates}", problem)
+            return LearnerStep(None, None)
+        self._guard.accept()
         if self._outlier_rule is not None and not self._outlier_rule.accept(loss):
-            if agent_steps:
-                self._store.add_steps(agent_steps)
+            self._count(agent_steps)
             return LearnerStep(loss, None)
-        push = self._store.push(gradient.numpy(), snapshot.versions, agent_steps)
+        push = self._store.push(gradient, snapshot.versions, agent_steps)
         return LearnerStep(loss, push)
 
     def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
         """Returns the store's variables: a learner holds none of its own."""
         return self._store.get_variables(names)
+
+    def _count(self, agent_steps: int) -> None:
+        """Counts agent steps that no push carries."""
+        if agent_steps:
+            self._store.add_steps(agent_steps)
 
     def _loss_and_gradient(
         self, batch: transitions.Transition
@@ -181,5 +188,5 @@ class DQNLearner(acme_core.Learner):
                     max_abs_td_error=self._max_abs_td_error,
                 )
             loss = tf.reduce_mean(terms.loss)
-        gradients = tape.gradient(loss, self._network.trainable_variables)
-        return loss, self._variables.flatten(gradients)
+        parts = tape.gradient(loss, self._network.trainable_variables)
+        return loss, self._variables.flatten(parts)

@@ -54,6 +54,20 @@ class Rollout(NamedTuple):
         return returns.n_step_return(reward, discount, np.zeros_like(reward[-1]))
 
 
+class Collected(NamedTuple):
+    """What came of playing a rollout.
+
+    Attributes:
+        rollout: None where something in it was not finite: it was discarded whole.
+        episodes: The games that ended.
+        steps: Agent steps taken, of all environments, discarded ones included.
+    """
+
+    rollout: Rollout | None
+    episodes: tuple[loops.EpisodeEnd, ...]
+    steps: int
+
+
 class Policy(Protocol):
     """What a rollout needs of whoever acts."""
 
@@ -104,17 +118,20 @@ class RolloutCollector:
         self._state = policy.initial_state(len(environments))
         self._chosen: tuple[np.ndarray, Any] | None = None  # For the next step.
 
-    def collect(
-        self, *, keep_next_action: bool
-    ) -> tuple[Rollout, tuple[loops.EpisodeEnd, ...]]:
-        """Plays one rollout.
+    def collect(self, *, keep_next_action: bool) -> Collected:
+        """Plays one rollout; ends it, and discards it, where a step is not finite.
 
         Args:
             keep_next_action: Whether the action after the rollout is chosen now, by the
                 policy as it is, and really taken next (Sarsa).
 
         Returns:
-            The rollout, and the games that ended in it.
+            The rollout, and the games that ended in it. After a discarded one the
+            environments to blame begin anew, and the others go on, with the state that
+            the policy has then.
+
+        Raises:
+            finite.NonFiniteError: Too many episodes in a row were not finite.
         """
         state = self._state
         rows: list[dict[str, np.ndarray]] = []
@@ -125,6 +142,9 @@ class RolloutCollector:
             action, self._state = self._act(observation, is_first)
             step = self._environments.step(action)
             episodes += step.episodes
+            if isinstance(step, environment_batch.BrokenStep):
+                num_steps = (len(rows) + 1) * len(self._environments)
+                return Collected(None, tuple(episodes), num_steps)
             reward = step.reward
             if self._max_abs_reward is not None:
                 reward = np.clip(reward, -self._max_abs_reward, self._max_abs_reward)
@@ -157,7 +177,7 @@ class RolloutCollector:
             self._chosen = self._choose(*self._environments.observe())
             next_action = self._chosen[0]
         rollout = Rollout(next_action=next_action, state=state, **columns)
-        return rollout, tuple(episodes)
+        return Collected(rollout, tuple(episodes), rollout.reward.size)
 
     def _act(
         self, observation: np.ndarray, is_first: np.ndarray

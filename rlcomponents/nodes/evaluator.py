@@ -7,7 +7,7 @@ from collections.abc import Callable
 import dm_env
 from acme import core as acme_core
 
-from rlcomponents import core
+from rlcomponents import core, finite
 from rlcomponents.evaluation import episodes
 
 
@@ -33,6 +33,7 @@ class Evaluator(acme_core.Worker):
         wait_for_stop: Callable[[float], bool],
         poll_secs: float = 0.5,
         clock: Callable[[], float] = time.monotonic,
+        watch: finite.Watch | None = None,
     ) -> None:
         """Stores its parts.
 
@@ -49,6 +50,7 @@ class Evaluator(acme_core.Worker):
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             poll_secs: Seconds between looks at the step count.
             clock: Returns seconds since any moment.
+            watch: Counts games discarded for not being finite. None: one of its own.
         """
         self._pull = pull
         self._environment = environment
@@ -62,6 +64,8 @@ class Evaluator(acme_core.Worker):
         self._wait_for_stop = wait_for_stop
         self._poll_secs = poll_secs
         self._clock = clock
+        watch = watch or finite.Watch("evaluator")
+        self._guard = watch.guard(advice=finite.MEND_ENVIRONMENT)
         self._next_steps = period_steps
         self._first_step_secs = clock()
         self.finished = False
@@ -88,6 +92,7 @@ class Evaluator(acme_core.Worker):
             num_episodes,
             max_episode_steps=self._max_episode_steps,
             should_stop=lambda: self._wait_for_stop(0),
+            guard=self._guard,
         )
         if len(results.returns) < num_episodes:
             return False

@@ -170,7 +170,8 @@ class ReportingAsyncWorker:
         self._report.add_steps(step.steps)
         for episode in step.episodes:
             self._report.add_episode(episode.episode_return)
-        self._report.add_update(step.loss, outlier=False)
+        if step.loss is not None:
+            self._report.add_update(step.loss, outlier=False)
         global_steps = self._worker.snapshot.steps + step.steps
         if self._report.is_due() or global_steps >= self._max_steps:
             self._report.write(epsilon=self._worker.epsilon)
@@ -178,7 +179,8 @@ class ReportingAsyncWorker:
 
 
 def _add_update(report: worker_report.WorkerReport, step: dqn.LearnerStep) -> None:
-    report.add_update(step.loss, outlier=step.push is None)
+    if step.loss is not None:
+        report.add_update(step.loss, outlier=step.push is None)
 
 
 def _waiting_for_replay(num_items: int | None, min_items: int) -> str:

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from rlcomponents import finite
 from rlcomponents.parameters import layout as layouts
 
 
@@ -41,6 +42,25 @@ def check(vector: np.ndarray, layout: layouts.ParameterLayout, what: str) -> flo
         # All finite: only the float32 sum overflowed.
         squared_norm = float(np.sum(np.square(vector, dtype=np.float64)))
     return math.sqrt(squared_norm)
+
+
+def describe_non_finite(
+    loss: float, gradient: np.ndarray, layout: layouts.ParameterLayout
+) -> str | None:
+    """Says what of a loss and its gradient is not finite; None where all is.
+
+    Args:
+        loss: Of a batch or a rollout.
+        gradient: `[num_parameters]` float32.
+        layout: Gives the variables' names.
+    """
+    if not math.isfinite(loss):
+        return f"loss is {loss}"
+    problem = finite.describe_array("gradient", gradient)
+    if problem is None:
+        return None
+    first = int(np.flatnonzero(~np.isfinite(gradient))[0])
+    return f"{problem}, the first in {layout.name_at(first)!r}"
 
 
 def check_max_norm(max_gradient_norm: float | None) -> None:

@@ -130,6 +130,9 @@ class ProgressView:
             f"staleness {_number(value('mean_staleness_updates'))} updates",
             f"discarded {stale:,.0f} stale + {outliers:,.0f} outliers",
         ]
+        nonfinite = value("discarded_nonfinite")
+        if nonfinite:
+            texts[-1] += f" + {nonfinite:,.0f} not finite"
         items, capacity = value("replay_items"), value("replay_capacity_items")
         if items is not None and capacity:
             texts.append(f"replay {items / capacity:.0%} full")

@@ -27,6 +27,7 @@ class Summary:
         updates: Gradients applied by the store.
         discarded_stale: Gradients discarded by the store for their age.
         discarded_outlier: Gradients discarded by learners for their loss.
+        discarded_nonfinite: Episodes, rollouts and gradients with NaN or infinity.
         mean_staleness_updates: Mean age of the applied gradients, in updates.
         episodes: Training episodes that ended.
         train_return: Mean raw return of the last training episodes.
@@ -47,6 +48,7 @@ class Summary:
     updates: int = 0
     discarded_stale: int = 0
     discarded_outlier: int = 0
+    discarded_nonfinite: int = 0
     mean_staleness_updates: float | None = 0.0
     episodes: int = 0
     train_return: float | None = None

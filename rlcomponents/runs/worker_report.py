@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from rlcomponents import core
 
@@ -9,14 +10,15 @@ from rlcomponents import core
 class WorkerReport:
     """Counts of one worker, for rows of `metrics.WORKER_COLUMNS`.
 
-    Counts are since the start of the node; losses and returns are means over what
-    came since the previous row. Not thread-safe.
+    Counts are since the start of the node, or go on from those of its life before;
+    losses and returns are means over what came since the previous row. Not thread-safe.
     """
 
     def __init__(
         self,
         reporter: core.Reporter,
         *,
+        discarded_nonfinite: Callable[[], int] = lambda: 0,
         period_secs: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -24,10 +26,12 @@ class WorkerReport:
 
         Args:
             reporter: Takes the rows.
+            discarded_nonfinite: Counts what was discarded for not being finite.
             period_secs: Seconds from one row to the next.
             clock: Returns seconds since any moment.
         """
         self._reporter = reporter
+        self._discarded_nonfinite = discarded_nonfinite
         self._period_secs = period_secs
         self._clock = clock
         self._next_secs = clock()
@@ -38,6 +42,7 @@ class WorkerReport:
             "episodes": 0,
             "updates": 0,
             "discarded_outlier": 0,
+            "discarded_nonfinite": 0,
         }
 
     def add_steps(self, steps: int) -> None:
@@ -54,6 +59,14 @@ class WorkerReport:
         self._counts["discarded_outlier" if outlier else "updates"] += 1
         self._losses.append(loss)
 
+    def save(self) -> dict[str, Any]:
+        """Returns the counts."""
+        return self._all_counts()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Lets the counts go on from those that `save` returned."""
+        self._counts.update({name: int(state[name]) for name in self._counts})
+
     def is_due(self) -> bool:
         """Whether a row should be written now."""
         return self._clock() >= self._next_secs
@@ -67,7 +80,7 @@ class WorkerReport:
         self._reporter.write(
             {
                 "time_secs": time.time(),
-                **self._counts,
+                **self._all_counts(),
                 "episode_return": _mean(self._returns),
                 "loss": _mean(self._losses),
                 **values,
@@ -75,6 +88,10 @@ class WorkerReport:
         )
         self._returns, self._losses = [], []
         self._next_secs = self._clock() + self._period_secs
+
+    def _all_counts(self) -> dict[str, int]:
+        discarded = self._counts["discarded_nonfinite"] + self._discarded_nonfinite()
+        return {**self._counts, "discarded_nonfinite": discarded}
 
 
 def _mean(values: list[float]) -> float | None:

@@ -4,7 +4,7 @@ Small, exact, and without threads, so that a test can say what must come out to 
 digit. The stand-in for replay is `fake_replay`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dm_env
@@ -95,6 +95,39 @@ class ScriptedGame(dm_env.Environment):
 
     def _observation(self) -> np.ndarray:
         return np.array([self._game, self._life, self._step], np.float32)
+
+
+class FaultyGame(ScriptedGame):
+    """A scripted game, some of whose time steps are not what they should be."""
+
+    def __init__(
+        self,
+        lives: Sequence[Sequence[float]],
+        faults: Mapping[tuple[int, int, int], Mapping[str, Any]],
+        **settings: Any,
+    ) -> None:
+        """Stores the script.
+
+        Args:
+            lives: See `ScriptedGame`.
+            faults: By game, life and step (0 is a reset): fields of the time step, and
+                what they are instead.
+            **settings: See `ScriptedGame`.
+        """
+        super().__init__(lives, **settings)
+        self._faults = faults
+
+    def reset(self) -> dm_env.TimeStep:
+        """See `ScriptedGame`."""
+        return self._spoil(super().reset())
+
+    def step(self, action: int) -> dm_env.TimeStep:
+        """See `ScriptedGame`."""
+        return self._spoil(super().step(action))
+
+    def _spoil(self, timestep: dm_env.TimeStep) -> dm_env.TimeStep:
+        place = (self._game, self._life, self._step)
+        return timestep._replace(**self._faults.get(place, {}))
 
 
 class RecordingStore(core.ParameterStore):

@@ -83,7 +83,7 @@ def test_scores_of_several_environments_are_kept_apart():
     assert [episode.episode_return for episode in act(batch).episodes] == [2.0, 10.0]
 
 
-def test_a_reward_that_is_not_a_number_is_refused():
-    batch = make(fakes.ScriptedGame([[float("nan")]]))
-    with pytest.raises(ValueError, match="The reward is nan at step 1"):
+def test_what_the_specs_do_not_say_is_refused():
+    batch = make(fakes.FaultyGame([[1.0]], {(0, 0, 1): {"reward": "a lot"}}))
+    with pytest.raises(ValueError, match="The reward is 'a lot' at step 1"):
         act(batch)

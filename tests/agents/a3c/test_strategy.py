@@ -184,7 +184,7 @@ def test_a_batch_of_equal_environments_has_the_gradient_of_one():
 
     def gradient(num_environments):
         games = [fakes.ScriptedGame([[1.0] * 9]) for _ in range(num_environments)]
-        rollout, _ = make_collector(strategy, *games).collect(keep_next_action=False)
+        rollout, *_ = make_collector(strategy, *games).collect(keep_next_action=False)
         actions = np.zeros_like(rollout.action)  # They were drawn apart.
         return strategy.gradient(rollout._replace(action=actions))
 
@@ -197,7 +197,7 @@ def test_a_batch_of_equal_environments_has_the_gradient_of_one():
 def test_without_a_value_loss_nothing_reaches_what_only_the_critic_uses():
     game = fakes.ScriptedGame([[1.0] * 9])
     strategy = make_strategy(game, value_coefficient=0.0)
-    rollout, _ = make_collector(strategy, game).collect(keep_next_action=False)
+    rollout, *_ = make_collector(strategy, game).collect(keep_next_action=False)
     _, vector = strategy.gradient(rollout)
     parts = strategy.variables.layout.split(vector)
     of_value, others = [], []
@@ -211,7 +211,7 @@ def test_without_a_value_loss_nothing_reaches_what_only_the_critic_uses():
 def test_a_whole_episode_ends_without_a_value_even_where_it_is_cut():
     game = fakes.ScriptedGame([[1.0, 1.0]], truncated=True)
     strategy = make_strategy(game, bootstraps=False)
-    rollout, _ = make_collector(strategy, game).collect(keep_next_action=False)
+    rollout, *_ = make_collector(strategy, game).collect(keep_next_action=False)
     np.testing.assert_allclose(rollout.n_step_returns(), [[1.9], [1.0]], rtol=1e-6)
 
 
@@ -239,7 +239,7 @@ def test_learning_sees_the_memory_that_acting_had(recurrent):
     collector = make_collector(noting, *games, max_steps=4)
     for _ in range(3):
         noting.logits.clear()
-        rollout, _ = collector.collect(keep_next_action=False)
+        rollout, *_ = collector.collect(keep_next_action=False)
         policy, _, _ = strategy._network.unroll(
             tf.constant(rollout.observation), rollout.is_first, rollout.state
         )
@@ -249,7 +249,7 @@ def test_learning_sees_the_memory_that_acting_had(recurrent):
 def test_a_value_is_that_of_the_memory_before_it():
     game = fakes.ScriptedGame([[0.0] * 3], truncated=True)
     strategy = make_strategy(game, recurrent=True)
-    rollout, _ = make_collector(strategy, game).collect(keep_next_action=False)
+    rollout, *_ = make_collector(strategy, game).collect(keep_next_action=False)
     # One more step of the same episode, to where it was cut.
     observations = np.concatenate([rollout.observation, rollout.next_observation[-1:]])
     is_first = np.concatenate([rollout.is_first, [[False]]])

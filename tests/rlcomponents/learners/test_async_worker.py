@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rlcomponents import environment_batch, schedules
+from rlcomponents import environment_batch, finite, schedules
 from rlcomponents.learners import async_worker, rollouts
 from rlcomponents.parameters import local_store, tf_variables, update_rules
 from rlcomponents.testing import fakes
@@ -52,7 +52,10 @@ class Strategy:
 class Setup:
     """A worker whose rollouts are of 2 steps, at a step size of 1."""
 
-    def __init__(self, *, num_environments=1, target_period_steps=4, **strategy):
+    def __init__(
+        self, *, num_environments=1, target_period_steps=4, faults=None, **strategy
+    ):
+        self.faults = faults or {}
         self.strategy = Strategy(has_target=target_period_steps is not None, **strategy)
         self.others_do = lambda: None
         self.store = fakes.RecordingStore(
@@ -71,7 +74,10 @@ class Setup:
     def make_worker(self, num_environments, target_period_steps):
         collector = rollouts.RolloutCollector(
             environment_batch.EnvironmentBatch(
-                [fakes.ScriptedGame([[1.0] * 5]) for _ in range(num_environments)]
+                [
+                    fakes.FaultyGame([[1.0] * 5], self.faults)
+                    for _ in range(num_environments)
+                ]
             ),
             self.strategy,
             max_steps=2,
@@ -161,8 +167,41 @@ def test_a_strategy_without_target_asks_for_none():
     assert setup.store.num_target_pulls == 0
 
 
-def test_what_is_not_a_number_ends_the_worker():
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        ((0.0, np.full(1, np.nan, np.float32)), "worker, update 0: gradient is nan"),
+        ((np.inf, np.ones(1, np.float32)), "worker, update 0: loss is inf"),
+    ],
+)
+def test_a_gradient_that_is_not_finite_is_not_pushed(result, sentence, capsys):
     setup = Setup()
-    setup.strategy.gradient = lambda rollout: (0.0, np.full(1, np.nan, np.float32))
-    with pytest.raises(ValueError, match="not finite"):
+    whole, setup.strategy.gradient = setup.strategy.gradient, lambda rollout: result
+    assert setup.worker.step() == async_worker.WorkerStep(2, None, None, ())
+    assert setup.store.counted == [("add_steps", 2)]
+    assert setup.store.pull().vector == [5.0]
+    assert capsys.readouterr().out.startswith(sentence)
+    setup.strategy.gradient = whole
+    assert setup.worker.step().push.applied
+
+
+def test_gradients_in_a_row_that_are_not_finite_end_the_worker():
+    setup = Setup()
+    setup.strategy.gradient = lambda rollout: (np.nan, np.ones(1, np.float32))
+    for _ in range(9):
         setup.worker.step()
+    with pytest.raises(finite.NonFiniteError, match=r"last of 10 .* has diverged"):
+        setup.worker.step()
+    assert setup.store.pushed == []
+
+
+def test_a_rollout_that_is_not_finite_counts_its_steps_and_nothing_else(capsys):
+    setup = Setup(faults={(0, 0, 3): {"reward": np.nan}})
+    steps = [setup.worker.step() for _ in range(4)]
+    assert [step.steps for step in steps] == [2, 1, 2, 2]
+    assert steps[1] == async_worker.WorkerStep(1, None, None, ())
+    pushed = ("push", 2)
+    assert setup.store.counted == [pushed, ("add_steps", 1), pushed, pushed]
+    assert setup.store.statistics().steps == 7
+    assert setup.store.pull().vector == [5.0 - 3.0]
+    assert "episode 1, step 3: reward is nan" in capsys.readouterr().out

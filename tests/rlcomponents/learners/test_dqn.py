@@ -9,7 +9,7 @@ import sonnet as snt
 import tensorflow as tf
 from acme import core as acme_core
 
-from rlcomponents import core, schedules
+from rlcomponents import core, finite, schedules
 from rlcomponents.learners import dqn
 from rlcomponents.losses import outliers
 from rlcomponents.parameters import layout as layouts
@@ -326,14 +326,68 @@ def test_an_outlier_is_not_pushed_but_its_steps_are_counted():
     assert store.statistics().steps == 7
 
 
+BAD_LOSS = BATCH._replace(reward=np.float32([np.nan, 0]))
+
+
+class Spoiling(snt.Module):
+    """Gives the action values of `make_network`, and gradients that are not finite."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = make_network()
+
+    def __call__(self, observation):
+        @tf.custom_gradient
+        def spoil(values):
+            return values, lambda gradient: gradient * np.inf
+
+        return spoil(self.linear(observation))
+
+
 @pytest.mark.parametrize("rule", [None, outliers.OutlierRule(6.0)])
-def test_a_loss_that_is_not_finite_stops_the_learner(rule):
-    batch = BATCH._replace(reward=np.float32([np.nan, 0]))
+def test_a_loss_that_is_not_finite_is_discarded_and_learning_goes_on(rule, capsys):
+    store = fakes.RecordingStore(make_store())
+    watch = finite.Watch("learner/1")
+    learner = make_learner(
+        store, Batches(BAD_LOSS, BATCH), outlier_rule=rule, watch=watch
+    )
+    before = store.pull().vector
+    assert learner.step(3) == dqn.LearnerStep(None, None)
+    np.testing.assert_array_equal(store.pull().vector, before)
+    assert store.counted == [("add_steps", 3)]
+    assert watch.count == 1
+    assert capsys.readouterr().out.startswith("learner/1, update 0: loss is nan;")
+    assert learner.step(4).push.applied
+    assert watch.count == 1
+    assert rule is None or rule.save()["batches"] == 1  # It has not seen the other.
+
+
+def test_a_gradient_that_is_not_finite_is_discarded_though_its_loss_is_finite(capsys):
+    store = fakes.RecordingStore(make_store())
+    learner = make_learner(store, Batches(BATCH), network=Spoiling())
+    before = store.pull().vector
+    assert learner.step() == dqn.LearnerStep(None, None)
+    np.testing.assert_array_equal(store.pull().vector, before)
+    assert store.pushed == []
+    sentence = "learner, update 0: gradient is nan in 4 of its 4 values, the first in "
+    assert sentence in capsys.readouterr().out
+
+
+def test_losses_in_a_row_that_are_not_finite_end_the_learner():
     store = make_store()
-    learner = make_learner(store, Batches(batch), outlier_rule=rule)
-    with pytest.raises(FloatingPointError, match="learning has diverged"):
-        learner.step(3)
-    assert store.statistics().updates == 0
+    batches = Batches(BAD_LOSS, BAD_LOSS, BATCH, *[BAD_LOSS] * 3)
+    watch = finite.Watch("learner/1", max_in_a_row=3)
+    learner = make_learner(store, batches, watch=watch)
+    for _ in range(5):  # The good one in between begins a new row.
+        learner.step()
+    with pytest.raises(finite.NonFiniteError) as caught:
+        learner.step()
+    assert str(caught.value) == (
+        "learner/1, update 1: loss is nan, the last of 3 in a row that were not finite "
+        "(max_nonfinite_in_a_row): learning has diverged; lower the learning rate, or "
+        "clip gradients (max_gradient_norm)."
+    )
+    assert store.statistics().updates == 1
 
 
 def test_without_a_batch_nothing_is_pushed_or_counted():

@@ -134,8 +134,8 @@ def test_with_several_a_rollout_goes_on_with_the_next_episode():
 
 def test_a_lost_life_ends_a_rollout_but_no_game():
     player = Player(fakes.ScriptedGame([[1.0], [2.0]]), max_steps=5)
-    first, no_games = player.collector.collect(keep_next_action=False)
-    second, games = player.collector.collect(keep_next_action=False)
+    first, no_games, _ = player.collector.collect(keep_next_action=False)
+    second, games, _ = player.collector.collect(keep_next_action=False)
     assert len(first.reward) == len(second.reward) == 1
     assert no_games == ()
     assert [(game.episode_return, game.length_steps) for game in games] == [(3.0, 2)]
@@ -145,7 +145,7 @@ def test_rewards_are_clipped_and_scores_are_not():
     player = Player(
         fakes.ScriptedGame([[5.0, -7.0, 0.5]]), max_steps=5, max_abs_reward=1
     )
-    rollout, games = player.collector.collect(keep_next_action=False)
+    rollout, games, _ = player.collector.collect(keep_next_action=False)
     assert column(rollout.reward) == [1.0, -1.0, 0.5]
     assert games[0].episode_return == -1.5
 
@@ -240,7 +240,7 @@ def test_the_environment_gets_clipped_actions_and_the_loss_those_that_were_drawn
         discount=0.5,
         max_abs_reward=None,
     )
-    rollout, _ = collector.collect(keep_next_action=False)
+    rollout, *_ = collector.collect(keep_next_action=False)
     assert lever.actions == [[1.0, -0.5]]
     assert rollout.action.dtype == np.float32
     assert rollout.action.tolist() == [[[5.0, -0.5]]]

@@ -349,7 +349,13 @@ def test_the_summary_says_what_the_run_came_to(program):
     coordinator = program.coordinator()
     coordinator.step()
     program.learn(MAX_STEPS, secs=50.0)
-    program.report("bundle-0", episodes=7, episode_return=0.5, discarded_outlier=2)
+    program.report(
+        "bundle-0",
+        episodes=7,
+        episode_return=0.5,
+        discarded_outlier=2,
+        discarded_nonfinite=3,
+    )
     program.evaluate(MAX_STEPS, 2.5, final=1, episodes=30)
     coordinator.step()
     assert json.loads(program.folder.summary_json.read_text()) == {
@@ -361,6 +367,7 @@ def test_the_summary_says_what_the_run_came_to(program):
         "updates": 1,
         "discarded_stale": 0,
         "discarded_outlier": 2,
+        "discarded_nonfinite": 3,
         "mean_staleness_updates": 0.0,
         "episodes": 7,
         "train_return": 0.5,

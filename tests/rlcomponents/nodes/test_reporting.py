@@ -172,6 +172,7 @@ def test_a_bundle_reports_what_actor_and_learner_do(report, reporter, clock):
         "updates": 1,
         "loss": 9.0,
         "discarded_outlier": 1,
+        "discarded_nonfinite": 0,
         "epsilon": 0.25,
         "replay_items": 200,
         "waiting": None,

@@ -18,6 +18,7 @@ KEYS = [
     "updates",
     "discarded_stale",
     "discarded_outlier",
+    "discarded_nonfinite",
     "mean_staleness_updates",
     "episodes",
     "train_return",
