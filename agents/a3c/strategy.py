@@ -53,7 +53,7 @@ class A3CStrategy:
         """
         self.variables = tf_variables.FlatVariables(network.trainable_variables)
         self._network = network
-        self._rng = rng
+        self.rng = rng
         self._entropy_cost = entropy_cost
         self._value_coefficient = value_coefficient
         self._bootstraps = bootstraps
@@ -72,7 +72,7 @@ class A3CStrategy:
     ) -> tuple[np.ndarray, Any]:
         """Draws actions `[N, ...]` from the policy."""
         policy, _, next_state = self._unroll(observation, is_first, state)
-        return exploration.sample(policy, self._rng), next_state
+        return exploration.sample(policy, self.rng), next_state
 
     def value(self, observation: np.ndarray, state: Any) -> np.ndarray:
         """Returns V of the observations, `[N]` float32; zeros without bootstrapping."""
@@ -135,12 +135,17 @@ def make_network(
 
 
 def make_strategy(
-    config: A3CConfig, environment_spec: specs.EnvironmentSpec, index: int
+    config: A3CConfig,
+    environment_spec: specs.EnvironmentSpec,
+    index: int,
+    life: int = 0,
 ) -> A3CStrategy:
-    """Builds the strategy of worker `index`."""
+    """Builds the strategy of worker `index`; `life` is how often it lived before."""
     return A3CStrategy(
         make_network(config, environment_spec),
-        np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
+        np.random.default_rng(
+            seeding.derive(config.seed, "exploration", index, life=life)
+        ),
         entropy_cost=config.entropy_cost,
         value_coefficient=config.value_coefficient,
         bootstraps=not config.whole_episodes,

@@ -22,13 +22,22 @@ def make_network(
 
 
 def make_strategy(
-    config: AsyncQConfig, environment_spec: specs.EnvironmentSpec, index: int
+    config: AsyncQConfig,
+    environment_spec: specs.EnvironmentSpec,
+    index: int,
+    life: int = 0,
 ) -> strategies.QStrategy:
-    """Builds the strategy of worker `index`, which draws its final epsilon."""
+    """Builds the strategy of worker `index`, which draws its final epsilon.
+
+    That one is for all its lives; `life` is how often it lived before.
+    """
     rng = np.random.default_rng(seeding.derive(config.seed, "exploration", index))
     final_epsilon = config.final_epsilon
     if final_epsilon is None:
         final_epsilon = exploration.async_final_epsilon(rng)
+    if life:
+        seed = seeding.derive(config.seed, "exploration", index, life=life)
+        rng = np.random.default_rng(seed)
     return strategies.QStrategy(
         make_network(config, environment_spec),
         make_network(config, environment_spec),

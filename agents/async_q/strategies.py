@@ -134,7 +134,7 @@ class QStrategy:
         self.keeps_next_action = rule.keeps_next_action
         self._rule = rule
         self._epsilon_schedule = epsilon
-        self._rng = rng
+        self.rng = rng
         self._network = network
         self._q = _forward(network)
         self._target_q = _forward(target_network)
@@ -175,7 +175,7 @@ class QStrategy:
 
     def _select(self, observation: np.ndarray) -> np.ndarray:
         actions = exploration.epsilon_greedy(
-            self._q(observation), self.epsilon, self._rng
+            self._q(observation), self.epsilon, self.rng
         )
         return np.asarray(actions, np.int32)
 

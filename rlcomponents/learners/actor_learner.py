@@ -4,7 +4,7 @@ A Gorila bundle is this (Nair et al. 2015, Algorithm 1), and so is plain DQN. Tw
 threads would fight over the interpreter, and blur how many steps go to an update.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rlcomponents import core, environment_loop
 from rlcomponents.learners import dqn
@@ -47,7 +47,8 @@ class ActorLearner:
             loop: Acts, with the learner's own network.
             learner: Learns.
             store: Where the learner pushes; agent steps are counted there.
-            first_update_steps: Own agent steps before the first learner step.
+            first_update_steps: Own agent steps, from now on, before the first learner
+                step.
             steps_per_update: Agent steps from one learner step to the next.
             count_period_steps: Agent steps after which they are counted at the store
                 where no push has carried them.
@@ -64,6 +65,7 @@ class ActorLearner:
         self._steps_per_update = steps_per_update
         self._count_period_steps = count_period_steps
         self._steps = 0
+        self._steps_before = 0
         self._uncounted_steps = 0
         self.global_steps = learner.snapshot.steps
 
@@ -75,7 +77,7 @@ class ActorLearner:
         learner_step = None
         is_due = (
             self._steps >= self._first_update_steps
-            and self._steps % self._steps_per_update == 0
+            and (self._steps_before + self._steps) % self._steps_per_update == 0
         )
         if is_due:
             learner_step = self._learner.step(self._uncounted_steps)
@@ -89,3 +91,15 @@ class ActorLearner:
             # Algorithm 1 takes fresh parameters at the start of every episode.
             self._learner.pull()
         return ActorLearnerStep(episode, learner_step)
+
+    def save(self) -> dict[str, Any]:
+        """Returns its counts of agent steps."""
+        return {
+            "steps": self._steps_before + self._steps,
+            "uncounted_steps": self._uncounted_steps,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from what `save` returned, before the first step."""
+        self._steps_before = int(state["steps"])
+        self._uncounted_steps = int(state["uncounted_steps"])

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
+from rlcomponents.runs import node_state
+
 # A request to end that comes as an exception is only noticed between waits.
 _IDLE_SECS = 1.0
 
@@ -22,6 +24,7 @@ class SteppedWorker(acme_core.Worker):
         max_steps: int,
         wait_for_stop: Callable[[float], bool],
         close: Callable[[], None],
+        state: node_state.NodeState | None = None,
     ) -> None:
         """Stores its parts.
 
@@ -31,18 +34,25 @@ class SteppedWorker(acme_core.Worker):
             max_steps: Agent steps after which there is no work left.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             close: Called once at the end, whatever it is.
+            state: Saved now and then, and when the work is over. None: nothing is.
         """
         self.step = step
         self._max_steps = max_steps
         self._wait_for_stop = wait_for_stop
         self._close = close
+        self._state = state
 
     def run(self) -> None:
         """Steps until the end."""
         try:
             while not self._wait_for_stop(0):
-                if self.step() >= self._max_steps:
+                agent_steps = self.step()
+                if self._state is not None:
+                    self._state.save_if_due(agent_steps)
+                if agent_steps >= self._max_steps:
                     break
+            if self._state is not None:
+                self._state.save(ended=True)
             while not self._wait_for_stop(_IDLE_SECS):
                 pass
         finally:

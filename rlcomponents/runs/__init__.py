@@ -4,6 +4,8 @@ Nodes share a run through its folder and nothing else. No TensorFlow in here.
 
 - `run_folder`: which file is where; makes a new run's folder or refuses to.
 - `atomic_files`: files and folders that appear whole or not at all.
+- `disk`: what to do when the disk takes no more.
+- `node_state`: what one node goes on from when it is started again.
 - `metrics`: CSV rows that nodes append, and an incremental reader of them.
 - `events`: the same numbers as TensorBoard event files.
 - `checkpoints`: saved states that survive a crash at any moment.

@@ -3,6 +3,7 @@
 import pytest
 
 from rlcomponents.nodes import worker
+from rlcomponents.runs import node_state
 from rlcomponents.testing import fakes
 
 
@@ -25,9 +26,13 @@ class Work:
         self.num_closes += 1
 
 
-def make_worker(work, *, max_steps=1_000, wait_for_stop):
+def make_worker(work, *, max_steps=1_000, wait_for_stop, state=None):
     return worker.SteppedWorker(
-        work.step, max_steps=max_steps, wait_for_stop=wait_for_stop, close=work.close
+        work.step,
+        max_steps=max_steps,
+        wait_for_stop=wait_for_stop,
+        close=work.close,
+        state=state,
     )
 
 
@@ -72,3 +77,35 @@ def test_it_can_be_stepped_by_hand():
     work = Work()
     by_hand = make_worker(work, wait_for_stop=fakes.StopAfter(0))
     assert [by_hand.step(), by_hand.step()] == [1, 2]
+
+
+# What it goes on from.
+
+
+class SavedWork(Work):
+    def save(self):
+        return {"steps": self.steps}
+
+
+@pytest.mark.parametrize("num_calls", [3, 10], ids=["stopped", "budget spent"])
+def test_its_state_is_saved_when_the_work_is_over(tmp_path, num_calls):
+    work, path = SavedWork(), tmp_path / "worker-0.json"
+    state = node_state.NodeState(path, period_secs=1e9)
+    state.keep("work", work)
+    make_worker(
+        work, max_steps=5, wait_for_stop=fakes.StopAfter(num_calls), state=state
+    ).run()
+    saved = node_state.read(path)
+    assert saved["ended"]
+    assert saved["agent_steps"] == saved["parts"]["work"]["steps"] == min(num_calls, 5)
+
+
+def test_a_worker_that_fails_has_not_come_to_its_end(tmp_path):
+    work, path = SavedWork(fails_at=3), tmp_path / "worker-0.json"
+    state = node_state.NodeState(path, period_secs=0.0)
+    state.keep("work", work)
+    with pytest.raises(RuntimeError, match="no more"):
+        make_worker(work, wait_for_stop=fakes.StopAfter(10), state=state).run()
+    saved = node_state.read(path)
+    assert not saved["ended"]
+    assert saved["parts"]["work"]["steps"] == 2
