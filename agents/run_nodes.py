@@ -4,20 +4,58 @@ No TensorFlow here: the coordinator does without.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import dm_env
 import numpy as np
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
-from rlcomponents import core, seeding
+from rlcomponents import core, finite, seeding
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import shard, sharded_client
-from rlcomponents.runs import metrics, run_folder
+from rlcomponents.runs import disk as disks
+from rlcomponents.runs import metrics, node_state, run_folder, worker_report
 
 WaitForStop = Callable[[float], bool]
 """Waits so many seconds; returns whether the program is asked to stop."""
+
+
+class WorkerFiles(NamedTuple):
+    """What a worker writes into the run's folder.
+
+    Attributes:
+        state: What it goes on from. Keeps the report's counts.
+        report: Its rows.
+        watch: Counts what is discarded for not being finite, for the report.
+        close: Closes the file of rows.
+    """
+
+    state: node_state.NodeState
+    report: worker_report.WorkerReport
+    watch: finite.Watch
+    close: Callable[[], None]
+
+
+def open_worker_files(config: RunConfig, run_dir: str, name: str) -> WorkerFiles:
+    """Opens the files of one worker, which go on where its life before ended.
+
+    Args:
+        config: Of the run.
+        run_dir: Folder of the run.
+        name: Of the node, `<group>-<index>`, with which its files begin.
+    """
+    folder = run_folder.RunFolder(run_dir)
+    disk = disks.Disk(print)  # What the screen shows of it, the coordinator says.
+    state = _open_state(config, folder, name, disk)
+    writer = metrics.MetricsWriter(
+        folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS
+    )
+    watch = config.make_watch(name.replace("-", "/"))
+    report = worker_report.WorkerReport(writer, discarded_nonfinite=lambda: watch.count)
+    state.keep("counts", report)
+    return WorkerFiles(state, report, watch, writer.close)
 
 
 def make_evaluation_environment(config: RunConfig) -> dm_env.Environment:
@@ -58,6 +96,7 @@ def make_evaluator(
         max_steps=config.max_steps,
         max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
+        watch=config.make_watch("evaluator/0"),
     )
 
 
@@ -73,8 +112,8 @@ class RemoteShard:
 
     def statistics(self) -> core.StoreStatistics:
         """Returns the store's counts, as of this shard."""
-        fields = shard.read_reply(self._client.futures.statistics().result())
-        return shard.ShardStatistics(*fields).as_store()
+        fields = wire.read_reply(self._client.futures.statistics().result())
+        return saved_states.ShardStatistics(*fields).as_store()
 
     def save(self) -> dict[str, np.ndarray | int]:
         """See `ParameterShard`."""
@@ -113,4 +152,14 @@ def make_coordinator(
         checkpoint_period_secs=config.checkpoint_period_secs,
         stop_program=stop_program,
         wait_for_stop=wait_for_stop,
+    )
+
+
+def _open_state(
+    config: RunConfig, folder: run_folder.RunFolder, name: str, disk: disks.Disk
+) -> node_state.NodeState:
+    return node_state.NodeState(
+        folder.state / f"{name}.json",
+        period_secs=config.checkpoint_period_secs,
+        disk=disk,
     )

@@ -11,10 +11,10 @@ from rlcomponents.actors import store_sync
 from rlcomponents.learners import async_worker, rollouts
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting, worker
-from rlcomponents.runs import metrics, run_folder, worker_report
 
-StrategyMaker = Callable[[Any, specs.EnvironmentSpec, int], async_worker.Strategy]
-"""Builds the strategy of worker `index` from the config, for an environment."""
+StrategyMaker = Callable[[Any, specs.EnvironmentSpec, int, int], async_worker.Strategy]
+"""Builds a worker's strategy from config, environment spec, the worker's index, and how
+often it was started before."""
 
 
 def make_worker(
@@ -26,20 +26,26 @@ def make_worker(
     wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds worker `index`: environments, a copy of the network, rollouts."""
+    files = run_nodes.open_worker_files(config, run_dir, f"worker-{index}")
+    life = files.state.life
     make_environment = config.make_environment_factory()
     environments = [
         make_environment(
             seeding.derive(
-                config.seed, "environment", index * config.envs_per_worker + number
+                config.seed,
+                "environment",
+                index * config.envs_per_worker + number,
+                life=life,
             )
         )
         for number in range(config.envs_per_worker)
     ]
     strategy = make_strategy(
-        config, specs.make_environment_spec(environments[0]), index
+        config, specs.make_environment_spec(environments[0]), index, life
     )
+    files.state.keep_generator("exploration", strategy.rng)
     collector = rollouts.RolloutCollector(
-        environment_batch.EnvironmentBatch(environments),
+        environment_batch.EnvironmentBatch(environments, watch=files.watch),
         strategy,
         max_steps=config.max_rollout_steps,
         discount=config.discount,
@@ -50,19 +56,16 @@ def make_worker(
         strategy,
         stores.open_store(config, strategy.variables.layout, place),
         target_period_steps=config.target_copy_period_steps,
-    )
-    writer = metrics.MetricsWriter(
-        run_folder.RunFolder(run_dir).metrics / f"worker-{index}.csv",
-        metrics.WORKER_COLUMNS,
+        watch=files.watch,
     )
     turn = reporting.ReportingAsyncWorker(
         actor_learner,
-        worker_report.WorkerReport(writer),
+        files.report,
         max_steps=config.max_steps,
     )
 
     def close() -> None:
-        writer.close()
+        files.close()
         for environment in environments:
             environment.close()
 
@@ -71,6 +74,7 @@ def make_worker(
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,
+        state=files.state,
     )
 
 

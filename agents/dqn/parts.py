@@ -12,7 +12,7 @@ import sonnet as snt
 
 from agents import run_nodes, saved_policy
 from agents.dqn.config import DQNConfig
-from rlcomponents import core, environment_loop, seeding, specs
+from rlcomponents import core, environment_loop, finite, seeding, specs
 from rlcomponents.actors import epsilon_greedy, q_values, store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn as dqn_learners
@@ -23,7 +23,7 @@ from rlcomponents.nodes import reporting
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import tf_variables
 from rlcomponents.replay import adders, batches, servers, tables, transitions
-from rlcomponents.runs import metrics, run_folder, worker_report
+from rlcomponents.runs import node_state
 
 StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
 """Makes a worker's store once the worker knows its network."""
@@ -82,6 +82,8 @@ def make_learner(
     store: core.ParameterStore,
     source: transitions.BatchSource,
     outlier_rule: outliers.OutlierRule | None = None,
+    *,
+    watch: finite.Watch | None = None,
 ) -> dqn_learners.DQNLearner:
     """Builds the learner on `network`, with a target network of its own."""
     return dqn_learners.DQNLearner(
@@ -93,6 +95,7 @@ def make_learner(
         double_q=config.double_q,
         max_abs_td_error=config.max_abs_td_error,
         outlier_rule=outlier_rule,
+        watch=watch,
     )
 
 
@@ -102,11 +105,13 @@ class Bundle(NamedTuple):
     Attributes:
         step: Takes one turn; returns the agent steps of all actors together.
         store: The store it pulls from and pushes to.
+        state: What it goes on from when it is started again.
         close: Frees replay, environment and files.
     """
 
     step: Callable[[], int]
     store: core.ParameterStore
+    state: node_state.NodeState
     close: Callable[[], None]
 
 
@@ -125,17 +130,19 @@ def make_bundle(
 
     Args:
         config: Of the run.
-        run_dir: Folder of the run, for its row of numbers.
+        run_dir: Folder of the run, for its rows of numbers and its state.
         make_store: Makes the store from the layout of the network.
         wait_for_stop: Waits so many seconds; returns whether a stop was asked.
-        name: Of the node, for its file of numbers.
+        name: Of the node, `<group>-<index>`, for its files.
         index: Of the node among its like, for its seeds.
         spread: What this actor makes of the program's epsilon.
         outlier_rule: Says which gradients to discard. None: none.
     """
     limits = config.replay_limits()
+    files = run_nodes.open_worker_files(config, run_dir, name)
+    life = files.state.life
     environment = config.make_environment_factory()(
-        seeding.derive(config.seed, "environment", index)
+        seeding.derive(config.seed, "environment", index, life=life)
     )
     environment_spec = specs.make_environment_spec(environment)
     network = make_network(config, environment_spec)
@@ -146,8 +153,16 @@ def make_bundle(
         environment_spec,
         batch_size=config.batch_size,
     )
+    if outlier_rule is not None:
+        files.state.keep("outlier_rule", outlier_rule)
     learner = make_learner(
-        config, environment_spec, network, store, source, outlier_rule
+        config,
+        environment_spec,
+        network,
+        store,
+        source,
+        outlier_rule,
+        watch=files.watch,
     )
     schedule = config.epsilon_schedule()
 
@@ -161,26 +176,28 @@ def make_bundle(
         should_stop=lambda: wait_for_stop(0),
         name=name,
     )
+    rng = np.random.default_rng(
+        seeding.derive(config.seed, "exploration", index, life=life)
+    )
+    files.state.keep_generator("exploration", rng)
     actor = epsilon_greedy.EpsilonGreedyActor(
         q_values.make_q_values(network, environment_spec.observations),
         epsilon,
-        np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
+        rng,
         adder=adder,
     )
     actor_learner = actor_learners.ActorLearner(
-        environment_loop.EnvironmentLoop(environment, actor),
+        environment_loop.EnvironmentLoop(environment, actor, watch=files.watch),
         learner,
         store,
         # The first items are complete n_step - 1 steps after they began.
         first_update_steps=limits.min_items + config.n_step,
         steps_per_update=config.steps_per_update,
     )
-    writer = metrics.MetricsWriter(
-        run_folder.RunFolder(run_dir).metrics / f"{name}.csv", metrics.WORKER_COLUMNS
-    )
+    files.state.keep("actor_learner", actor_learner)
     turn = reporting.ReportingActorLearner(
         actor_learner,
-        worker_report.WorkerReport(writer),
+        files.report,
         epsilon=epsilon,
         replay_items=lambda: replay.num_items,
         min_replay_items=limits.min_items,
@@ -191,10 +208,10 @@ def make_bundle(
         adder.close()
         source.close()
         replay.close()
-        writer.close()
+        files.close()
         environment.close()
 
-    return Bundle(turn.step, store, close)
+    return Bundle(turn.step, store, files.state, close)
 
 
 def make_evaluator(

@@ -21,7 +21,6 @@ from rlcomponents.nodes import reporting, worker
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import sharded_client, tf_variables
 from rlcomponents.replay import batches, tables
-from rlcomponents.runs import metrics, run_folder, worker_report
 
 
 def make_bundle(
@@ -47,6 +46,7 @@ def make_bundle(
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=bundle.close,
+        state=bundle.state,
     )
 
 
@@ -66,8 +66,10 @@ def make_actor(
     wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds actor `index`, which inserts into one of the replay servers."""
+    files = run_nodes.open_worker_files(config, run_dir, f"actor-{index}")
+    life = files.state.life
     environment = config.make_environment_factory()(
-        seeding.derive(config.seed, "environment", index)
+        seeding.derive(config.seed, "environment", index, life=life)
     )
     environment_spec = specs.make_environment_spec(environment)
     network = parts.make_network(config, environment_spec)
@@ -90,27 +92,27 @@ def make_actor(
         should_stop=lambda: wait_for_stop(0),
         name=f"actor-{index}",
     )
+    rng = np.random.default_rng(
+        seeding.derive(config.seed, "exploration", index, life=life)
+    )
+    files.state.keep_generator("exploration", rng)
     actor = epsilon_greedy.EpsilonGreedyActor(
         q_values.make_q_values(network, environment_spec.observations),
         epsilon,
-        np.random.default_rng(seeding.derive(config.seed, "exploration", index)),
+        rng,
         adder=adder,
     )
-    writer = metrics.MetricsWriter(
-        run_folder.RunFolder(run_dir).metrics / f"actor-{index}.csv",
-        metrics.WORKER_COLUMNS,
-    )
     turn = reporting.ReportingActor(
-        environment_loop.EnvironmentLoop(environment, actor),
+        environment_loop.EnvironmentLoop(environment, actor, watch=files.watch),
         sync,
-        worker_report.WorkerReport(writer),
+        files.report,
         epsilon=epsilon,
         max_steps=config.max_steps,
     )
 
     def close() -> None:
         adder.close()
-        writer.close()
+        files.close()
         environment.close()
 
     return worker.SteppedWorker(
@@ -118,6 +120,7 @@ def make_actor(
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,
+        state=files.state,
     )
 
 
@@ -130,6 +133,7 @@ def make_learner(
     wait_for_stop: run_nodes.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds learner `index`, which draws from all replay servers."""
+    files = run_nodes.open_worker_files(config, run_dir, f"learner-{index}")
     environment_spec = parts.make_environment_spec(config)
     network = parts.make_network(config, environment_spec)
     layout = tf_variables.FlatVariables(network.trainable_variables).layout
@@ -138,21 +142,21 @@ def make_learner(
         environment_spec,
         batch_size=config.batch_size,
     )
+    outlier_rule = _make_outlier_rule(config)
+    if outlier_rule is not None:
+        files.state.keep("outlier_rule", outlier_rule)
     learner = parts.make_learner(
         config,
         environment_spec,
         network,
         _store_maker(config, shards)(layout),
         source,
-        _make_outlier_rule(config),
-    )
-    writer = metrics.MetricsWriter(
-        run_folder.RunFolder(run_dir).metrics / f"learner-{index}.csv",
-        metrics.WORKER_COLUMNS,
+        outlier_rule,
+        watch=files.watch,
     )
     turn = reporting.ReportingLearner(
         learner,
-        worker_report.WorkerReport(writer),
+        files.report,
         # Asks no server: a dead one must not take the learner with it.
         replay_items=(lambda: source.num_items) if index == 0 else None,
         min_replay_items=config.replay_limits().min_items,
@@ -161,13 +165,14 @@ def make_learner(
 
     def close() -> None:
         source.close()
-        writer.close()
+        files.close()
 
     return worker.SteppedWorker(
         turn.step,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,
+        state=files.state,
     )
 
 

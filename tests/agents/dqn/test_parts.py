@@ -90,10 +90,10 @@ def make_bundle(tape, tmp_path, monkeypatch):
 
     monkeypatch.setattr(dqn_config.DQNConfig, "make_environment_factory", taped_factory)
 
-    def make(config, *, keep=True, **settings):
+    def make(config, *, keep=True, run_dir=tmp_path, **settings):
         bundle = parts.make_bundle(
             config,
-            str(tmp_path),
+            str(run_dir),
             lambda layout: TapedStore(config, layout, tape),
             threading.Event().wait,
             **{"name": "bundle-0", **settings},
@@ -196,11 +196,15 @@ def test_closing_a_bundle_closes_its_environment(make_bundle, tape):
     assert words(tape)[-1] == "close"
 
 
-def test_seeds_differ_between_actors_and_not_between_launches(make_bundle, tape):
-    def play(index):
+def test_seeds_differ_between_actors_and_lives_and_not_between_launches(
+    make_bundle, tape, tmp_path
+):
+    def play(index, run="first"):
         """Returns the seed of the environment, and random actions."""
         config = make_config(seed=7, min_replay_items=100)
-        bundle = make_bundle(config, name=f"bundle-{index}", index=index)
+        bundle = make_bundle(
+            config, run_dir=tmp_path / run, name=f"bundle-{index}", index=index
+        )
         tape.clear()
         for _ in range(20):
             bundle.step()
@@ -212,7 +216,10 @@ def test_seeds_differ_between_actors_and_not_between_launches(make_bundle, tape)
     first = {index: play(index) for index in (3, 0, 1)}
     assert len({seed for seed, _ in first.values()}) == 3
     assert len({actions for _, actions in first.values()}) == 3
-    assert {index: play(index) for index in (1, 3)} == {1: first[1], 3: first[3]}
+    second = {index: play(index, "second") for index in (1, 3)}
+    assert second == {1: first[1], 3: first[3]}
+    for seen, seen_by_next_life in zip(first[1], play(1), strict=True):
+        assert seen_by_next_life != seen
 
 
 def test_an_actor_may_explore_less_than_the_program(make_bundle, tmp_path):

@@ -92,7 +92,7 @@ def games(monkeypatch):
 
 def statistics(program_harness, index=0):
     parameter_shard = program_harness.build(f"parameters/{index}")
-    return shard.ShardStatistics(*shard.read_reply(parameter_shard.statistics()))
+    return saved_states.ShardStatistics(*wire.read_reply(parameter_shard.statistics()))
 
 
 def last_row(path):
@@ -184,7 +184,7 @@ def test_an_actor_explores_less_the_more_updates_there_were(program_of, folder):
     actor = program_harness.build("actor/0")
     for index in range(3):
         parameter_shard = program_harness.build(f"parameters/{index}")
-        vector = shard.read_reply(parameter_shard.pull())[0]
+        vector = wire.read_reply(parameter_shard.pull())[0]
         nothing = bytes(len(vector))
         parameter_shard.push(nothing, 0, 0, 1_000)  # All steps: a row is due.
         parameter_shard.push(nothing, 0, 1, 0)
@@ -224,16 +224,16 @@ def test_learners_draw_from_every_replay_server(program_of):
         learner.step()
 
 
-def test_actors_have_seeds_of_their_own_and_close_their_games(folder, games):
+def test_actors_have_seeds_of_their_own_and_close_their_games(tmp_path, games):
     config = make_config(
         mode="central", num_actors=3, max_steps=1_000, min_replay_items=100
     )
 
-    def play(order):
+    def play(order, run_dir):
         """Returns seeds and random actions, by actor."""
         games.clear()
         with harness.ProgramHarness(
-            program.build_program(config, str(folder.path))
+            program.build_program(config, str(tmp_path / run_dir))
         ) as program_harness:
             actors = [program_harness.build(f"actor/{index}") for index in order]
             for actor in actors:
@@ -249,10 +249,14 @@ def test_actors_have_seeds_of_their_own_and_close_their_games(folder, games):
             for index, game in zip(order, played, strict=True)
         }
 
-    first, second = play([0, 1, 2]), play([2, 0, 1])
+    first, second = play([0, 1, 2], "first"), play([2, 0, 1], "second")
     assert first == second
     seeds, actions = zip(*first.values(), strict=True)
     assert len(set(seeds)) == len(set(actions)) == 3
+    # One that starts again sees other games, and tries other actions.
+    again = play([0, 1, 2], "first")
+    seeds, actions = zip(*first.values(), *again.values(), strict=True)
+    assert len(set(seeds)) == len(set(actions)) == 6
 
 
 # -------------------------------------------------------- parameters, evaluator and end
@@ -264,8 +268,8 @@ def test_a_shard_is_built_alone_and_takes_its_slice_from_the_first_who_offers(
     program_harness = program_of(mode="bundled", num_parameter_shards=1)
     parameter_shard = program_harness.build("parameters/0")
     zeros = np.zeros(3, np.float32).tobytes()
-    assert shard.read_reply(parameter_shard.initialise(zeros)) is True
-    assert shard.read_reply(parameter_shard.initialise(zeros)) is False
+    assert wire.read_reply(parameter_shard.initialise(zeros)) is True
+    assert wire.read_reply(parameter_shard.initialise(zeros)) is False
 
 
 def test_the_evaluator_evaluates_alone_when_the_steps_are_taken(program_of, folder):
