@@ -6,6 +6,7 @@ Nodes share a run through its folder and nothing else. No TensorFlow in here.
 - `atomic_files`: files and folders that appear whole or not at all.
 - `disk`: what to do when the disk takes no more.
 - `node_state`: what one node goes on from when it is started again.
+- `node_table`: how each node of a running program is, as JSON.
 - `metrics`: CSV rows that nodes append, and an incremental reader of them.
 - `events`: the same numbers as TensorBoard event files.
 - `checkpoints`: saved states that survive a crash at any moment.

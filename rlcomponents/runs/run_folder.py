@@ -118,6 +118,11 @@ class RunFolder:
         return self.path / "state"
 
     @property
+    def nodes_json(self) -> pathlib.Path:
+        """How each node of the running program is."""
+        return self.path / "nodes.json"
+
+    @property
     def evaluation_csv(self) -> pathlib.Path:
         """One row an evaluation."""
         return self.path / "evaluation.csv"

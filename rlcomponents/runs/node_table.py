@@ -1,0 +1,76 @@
+"""nodes.json: how each node of a running program is, rewritten about once a second.
+
+The launcher writes it; whoever looks at a run from outside (a table on the screen, a
+page in the browser, a tool that does harm on purpose) reads it.
+"""
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Sequence
+
+from rlcomponents.runs import atomic_files
+
+STATES = ("running", "restarting", "ended")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NodeRow:
+    """One node, as of the last time that the launcher heard of it.
+
+    Attributes:
+        name: `group/index`.
+        state: One of `STATES`.
+        pid: Of its process; that of the launcher where nodes are threads. None while it
+            has none.
+        starts: How often it was started before.
+        steps: Steps of its work completed since its start.
+        steps_per_sec: Of the last seconds.
+        waiting_for: What it waits for, in words. None while it works.
+        waiting_secs: For how long.
+        silent_secs: Since its last sign of life.
+        cpu_fraction: Cores that it keeps busy: 1.0 is one whole core.
+        memory_bytes: Resident.
+        host: Address at which its servers listen. None without servers, or where it
+            shares the address with other nodes.
+        log_path: Its log file.
+    """
+
+    name: str
+    state: str
+    log_path: str
+    pid: int | None = None
+    starts: int = 0
+    steps: int = 0
+    steps_per_sec: float = 0.0
+    waiting_for: str | None = None
+    waiting_secs: float = 0.0
+    silent_secs: float = 0.0
+    cpu_fraction: float = 0.0
+    memory_bytes: int = 0
+    host: str | None = None
+
+
+def write(path: pathlib.Path, rows: Sequence[NodeRow]) -> None:
+    """Replaces the table.
+
+    Raises:
+        OSError: As where the disk is full.
+    """
+    atomic_files.write_json(path, [dataclasses.asdict(row) for row in rows])
+
+
+def read(path: pathlib.Path) -> list[NodeRow]:
+    """Returns the table; empty where there is none yet.
+
+    Raises:
+        ValueError: The file is no such table.
+    """
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return []
+    try:
+        return [NodeRow(**row) for row in json.loads(text)]
+    except (json.JSONDecodeError, TypeError) as error:
+        raise ValueError(f"{path} is no table of nodes ({error}).") from error

@@ -1,0 +1,362 @@
+"""Does harm to a running program, on purpose and on a schedule.
+
+    python launch/gorila_dqn.py --run_dir=runs/mine &
+    python -m rlcomponents.testing.faults runs/mine \
+        kill:bundle/1@30 stop:bundle/0@60+20 slow:actor/0@60+30x0.2 \
+        cut:parameters/0@90+10 fill_disk@120+15
+
+kills bundle/1 30 s from now, stops bundle/0 after 60 s for 20 s, lets actor/0 run for a
+fifth of the time for 30 s, lets nobody reach parameters/0 for 10 s, and leaves no room
+on the run folder's disk for 15 s. In tests: `Faults(run_dir).kill("bundle/1")`.
+
+Nodes are found through the run folder, so this works on any program that our launcher
+runs in processes (`local_mp`) on this machine, from any process of the same user.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rlcomponents.runs import node_table, run_folder
+
+_SLICE_SECS = 0.1  # A slowed node runs for a part of each.
+_MAX_FILL_BYTES = 2 << 30  # Disks with more room than this are not filled.
+
+# Of <linux/rtnetlink.h> and <linux/netlink.h>.
+_NEW_ROUTE, _DELETE_ROUTE = 24, 25
+_REQUEST_AND_ACKNOWLEDGE, _CREATE = 0x5, 0x600
+_LOCAL_TABLE, _BOOT_PROTOCOL, _BLACKHOLE, _DESTINATION = 255, 4, 6, 1
+
+
+class Faults:
+    """Does harm to the nodes of one run, by their names."""
+
+    def __init__(self, run_dir: str | os.PathLike[str]) -> None:
+        """Names the run; its program is running, or will be."""
+        self._folder = run_folder.RunFolder(pathlib.Path(run_dir))
+
+    def pid(self, node: str) -> int:
+        """Returns the process of a node, as of the last second.
+
+        Raises:
+            ValueError: No such node, or it has no process of its own now.
+        """
+        return _pid(self._row(node))
+
+    def wait_for_process(
+        self, node: str, *, other_than: int | None = None, timeout_secs: float = 60.0
+    ) -> int:
+        """Waits until a node has a process, such as the one after its death.
+
+        Args:
+            node: Its name.
+            other_than: A process that does not count.
+            timeout_secs: Longest wait.
+
+        Raises:
+            TimeoutError: It has none by then.
+        """
+        deadline_secs = time.monotonic() + timeout_secs
+        while time.monotonic() < deadline_secs:
+            with contextlib.suppress(ValueError):  # Not there yet.
+                pid = self.pid(node)
+                if pid != other_than:
+                    return pid
+            time.sleep(0.1)  # A file changes: there is no event to wait for.
+        raise TimeoutError(f"{node} had no process after {timeout_secs:g} s.")
+
+    def kill(self, node: str) -> int:
+        """Ends a node's process by SIGKILL; returns the process id it had."""
+        pid = self.pid(node)
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    @contextlib.contextmanager
+    def stopped(self, node: str) -> Iterator[None]:
+        """Lets a node do nothing (SIGSTOP) inside the block."""
+        pid = self.pid(node)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def slow(self, node: str, *, running_fraction: float, secs: float) -> None:
+        """Lets a node run for a part of the time only.
+
+        Args:
+            node: Its name.
+            running_fraction: Of each tenth of a second, in (0, 1).
+            secs: For how long.
+
+        Raises:
+            ValueError: The fraction is none, or see `pid`.
+        """
+        if not 0.0 < running_fraction < 1.0:
+            raise ValueError(
+                f"running_fraction is {running_fraction}: give a number between 0 and "
+                "1, such as 0.2."
+            )
+        pid = self.pid(node)
+        end_secs = time.monotonic() + secs
+        with contextlib.suppress(ProcessLookupError):  # It has died meanwhile.
+            try:
+                while time.monotonic() < end_secs:
+                    os.kill(pid, signal.SIGSTOP)
+                    time.sleep((1.0 - running_fraction) * _SLICE_SECS)
+                    os.kill(pid, signal.SIGCONT)
+                    time.sleep(running_fraction * _SLICE_SECS)
+            finally:
+                os.kill(pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def cut_off(self, node: str) -> Iterator[None]:
+        """Lets nobody reach the servers of a node inside the block.
+
+        What is sent to it is dropped without an answer, as by a network that has gone;
+        what it asks of others gets through, and their answers do not.
+
+        Raises:
+            ValueError: It has no address of its own: it serves nobody, or the program
+                has no private network (see docs/security.md).
+            OSError: The kernel refuses.
+        """
+        row = self._row(node)
+        if row.host is None:
+            raise ValueError(
+                f"{node} has no address of its own: links can be cut to nodes with "
+                "servers, in programs with a private network (--node_network=private)."
+            )
+        pid = _pid(row)
+        _in_network_of(pid, _NEW_ROUTE, row.host)
+        try:
+            yield
+        finally:
+            _in_network_of(pid, _DELETE_ROUTE, row.host)
+
+    @contextlib.contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Leaves no room on the disk of the run folder inside the block.
+
+        Raises:
+            ValueError: There is so much room that this could hurt others: put the run
+                folder on a small file system, such as a tmpfs.
+        """
+        free_bytes = shutil.disk_usage(self._folder.path).free
+        if free_bytes > _MAX_FILL_BYTES:
+            raise ValueError(
+                f"The disk of {self._folder.path} has {free_bytes >> 20:,} MiB left: "
+                f"only those with less than {_MAX_FILL_BYTES >> 20:,} MiB are filled; "
+                "put the run folder on a small tmpfs."
+            )
+        path = self._folder.path / "filler"
+        with path.open("wb", buffering=0) as file:
+            try:
+                size_bytes = 1 << 20
+                while size_bytes:  # Ever smaller pieces, until no byte fits.
+                    try:
+                        file.write(bytes(size_bytes))
+                    except OSError as error:
+                        if error.errno != errno.ENOSPC:
+                            raise
+                        size_bytes //= 2
+                yield
+            finally:
+                path.unlink()
+
+    def _row(self, node: str) -> node_table.NodeRow:
+        rows = {row.name: row for row in node_table.read(self._folder.nodes_json)}
+        if node not in rows:
+            known = ", ".join(rows) or "none: the program is not running yet"
+            raise ValueError(f"There is no node {node!r}; the nodes are {known}.")
+        return rows[node]
+
+
+class Fault(NamedTuple):
+    """One entry of a schedule.
+
+    Attributes:
+        kind: `kill`, `stop`, `slow`, `cut` or `fill_disk`.
+        node: Whom it hits; empty for `fill_disk`.
+        start_secs: When, from the start of the schedule.
+        secs: For how long; 0 for `kill`.
+        running_fraction: For `slow`.
+    """
+
+    kind: str
+    node: str
+    start_secs: float
+    secs: float
+    running_fraction: float
+
+
+_FAULT = re.compile(
+    r"(?P<kind>kill|stop|slow|cut|fill_disk)(?::(?P<node>[^@]+))?"
+    r"@(?P<start>[0-9.]+)(?:\+(?P<secs>[0-9.]+))?(?:x(?P<fraction>[0-9.]+))?"
+)
+
+
+def parse(text: str) -> Fault:
+    """Reads one entry of a schedule, such as `slow:actor/0@60+30x0.2`.
+
+    Raises:
+        ValueError: It is none.
+    """
+    match = _FAULT.fullmatch(text)
+    if match is not None:
+        kind = match["kind"]
+        wanted = {
+            "node": kind != "fill_disk",
+            "secs": kind != "kill",
+            "fraction": kind == "slow",
+        }
+        if all(
+            (match[part] is not None) == is_wanted for part, is_wanted in wanted.items()
+        ):
+            return Fault(
+                kind,
+                match["node"] or "",
+                float(match["start"]),
+                float(match["secs"] or 0.0),
+                float(match["fraction"] or 1.0),
+            )
+    raise ValueError(
+        f"{text!r} is no fault: use kill:NODE@START, stop:NODE@START+SECS, "
+        "slow:NODE@START+SECSxFRACTION, cut:NODE@START+SECS or fill_disk@START+SECS."
+    )
+
+
+def run_schedule(faults: Faults, schedule: Sequence[Fault]) -> None:
+    """Does what a schedule says, each entry at its time, and returns after the last.
+
+    Raises:
+        Exception: What the first entry that failed raised, once all are over.
+    """
+    errors: list[Exception] = []
+    begin_secs = time.monotonic()
+
+    def do(fault: Fault) -> None:
+        time.sleep(max(0.0, begin_secs + fault.start_secs - time.monotonic()))
+        print(f"{fault.start_secs:g} s: {fault.kind} {fault.node}", flush=True)
+        try:
+            _do(faults, fault)
+        except Exception as error:  # Raised in the caller's thread.
+            errors.append(error)
+
+    threads = [threading.Thread(target=do, args=(fault,)) for fault in schedule]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the schedule on the command line; returns the exit code."""
+    if len(arguments) < 2:
+        print(f"usage: RUN_DIR FAULT...\n\n{__doc__}", file=sys.stderr)
+        return 2
+    try:
+        schedule = [parse(text) for text in arguments[1:]]
+        run_schedule(Faults(arguments[0]), schedule)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _do(faults: Faults, fault: Fault) -> None:
+    if fault.kind == "kill":
+        faults.kill(fault.node)
+    elif fault.kind == "slow":
+        faults.slow(
+            fault.node, running_fraction=fault.running_fraction, secs=fault.secs
+        )
+    else:
+        block = {
+            "stop": lambda: faults.stopped(fault.node),
+            "cut": lambda: faults.cut_off(fault.node),
+            "fill_disk": faults.full_disk,
+        }[fault.kind]
+        with block():
+            time.sleep(fault.secs)
+
+
+def _pid(row: node_table.NodeRow) -> int:
+    if row.pid is None or row.pid == os.getpid():
+        raise ValueError(
+            f"{row.name} has no process of its own now ({row.state}): harm can be done "
+            "to nodes of a program launched with local_mp."
+        )
+    return row.pid
+
+
+def _in_network_of(pid: int, message_type: int, host: str) -> None:
+    """Sends a routing message from within the network of another process."""
+    child = os.fork()  # Only a process of one thread may enter a user namespace.
+    if child == 0:
+        code = 255
+        try:
+            _enter_network_of(pid)
+            code = _change_route(message_type, host)
+        except OSError as error:
+            code = error.errno or 255
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        raise OSError(code, f"{os.strerror(code)}: routes in the network of {pid}")
+
+
+def _enter_network_of(pid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    for name in ("user", "net"):
+        path = f"/proc/{pid}/ns/{name}"
+        if os.stat(path).st_ino == os.stat(f"/proc/self/ns/{name}").st_ino:
+            if name == "net":  # Never the machine's own network.
+                raise OSError(errno.EPERM, "The node has no private network")
+            continue
+        descriptor = os.open(path, os.O_RDONLY)
+        if libc.setns(descriptor, 0) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+
+def _change_route(message_type: int, host: str) -> int:
+    """Adds or removes a route that swallows all that goes to an address.
+
+    Returns:
+        The error number of the kernel's answer; 0 where it has obeyed.
+    """
+    flags = _REQUEST_AND_ACKNOWLEDGE
+    if message_type == _NEW_ROUTE:
+        flags |= _CREATE
+    route = struct.pack(  # struct rtmsg, and one attribute.
+        "BBBBBBBBIHH4s",
+        *(socket.AF_INET, 32, 0, 0, _LOCAL_TABLE, _BOOT_PROTOCOL, 0, _BLACKHOLE, 0),
+        *(8, _DESTINATION, socket.inet_aton(host)),
+    )
+    header = struct.pack("IHHII", 16 + len(route), message_type, flags, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:
+        kernel.bind((0, 0))
+        kernel.send(header + route)
+        answer = kernel.recv(4096)
+    return -int(struct.unpack_from("i", answer, 16)[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
