@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+_SAME_WAIT_SECS = 1.0
+
 
 class FatalError(RuntimeError):
     """Raised by a node that no new start would help: the program is to end."""
@@ -22,6 +24,8 @@ class Pulse:
         starts: How often the node was started before within its program.
         steps: Steps of its work that it has completed since this start. What a step is,
             the node says: an agent step, a gradient, a call answered.
+        is_stepping: Whether one step is to follow another by itself, as in a loop, but
+            not in a server. Where none does, and nothing is waited for, the node hangs.
         waiting_for: What it waits for, in words that name the peer: "replay/0: 120 of
             1000 items". None while it works.
         waiting_since_secs: Since when, by `time.monotonic`.
@@ -38,23 +42,50 @@ class Pulse:
         """
         self.starts = starts
         self.steps = 0
+        self.is_stepping = False
         self.waiting_for: str | None = None
         self.waiting_since_secs = 0.0
+        self._last_wait: tuple[str, int] | None = None
+        self._last_wait_start_secs = self._last_wait_end_secs = 0.0
         self._say = say or print
 
     def completed_step(self) -> None:
-        """Notes that a step of the work is done."""
+        """Notes that a step of the work is done. Not for a turn that only waited."""
         self.steps += 1
 
     @contextlib.contextmanager
+    def stepping(self) -> Iterator[None]:
+        """Notes that inside the block one step is to follow another by itself."""
+        previous = self.is_stepping
+        self.is_stepping = True
+        try:
+            yield
+        finally:
+            self.is_stepping = previous
+
+    @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Notes what is waited for inside the block. The innermost counts."""
+        """Notes what is waited for inside the block. The innermost counts.
+
+        A loop that waits for the same peer again and again, a little each time, and
+        meanwhile completes no step, has waited since the first time.
+
+        Args:
+            what: The peer's name, and after a colon what of it: that part may change.
+        """
         previous = self.waiting_for, self.waiting_since_secs
-        self.waiting_for, self.waiting_since_secs = what, time.monotonic()
+        now_secs = time.monotonic()
+        wait = what.partition(":")[0], self.steps
+        pause_secs = now_secs - self._last_wait_end_secs
+        if wait != self._last_wait or pause_secs > _SAME_WAIT_SECS:
+            self._last_wait, self._last_wait_start_secs = wait, now_secs
+        self.waiting_since_secs = self._last_wait_start_secs
+        self.waiting_for = what
         try:
             yield
         finally:
             self.waiting_for, self.waiting_since_secs = previous
+            self._last_wait_end_secs = time.monotonic()
 
     def say(self, line: str) -> None:
         """Shows the user one line on the screen, whatever becomes of the log files."""

@@ -3,9 +3,11 @@
 launcher           `launch(program, run_dir)`: the one entry, and its signals
 endings            how a program can end: exit codes, and the last lines on the screen
 supervision        waits for the nodes and ends them, knows no process and no thread
+restarts           which nodes that died are started again
 watched            one running node, as the supervision sees it
 processes          nodes as child processes (`local_mp`)
 node_process       the other side: what such a child process does
+node_reports       what it tells the launcher
 threads            nodes as threads of this process (`local_mt`)
 launchpad_runtime  what `lp.stop()` and `lp.wait_for_stop()` find inside a node
 ports              ports that two programs at once do not both take

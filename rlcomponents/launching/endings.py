@@ -2,7 +2,8 @@
 
 Exit codes of a launched program:
     0    all nodes returned, or one of them called `lp.stop()`
-    1    a node died: exception, exit code other than 0, or signal
+    1    a node died (exception, exit code other than 0, signal, silence) and was not to
+         be started again, or died again and again without completing a step
     130  Ctrl-C (SIGINT)
     143  told to end from outside (SIGTERM, SIGHUP)
 Scripts use 2 for settings that are refused before anything starts, and 141, as a shell
@@ -23,6 +24,24 @@ _NUM_LAST_LINES = 12
 _MAX_TAIL_BYTES = 16_384
 
 
+class Restart(NamedTuple):
+    """A node that was started again.
+
+    Attributes:
+        node: `group/index`.
+        cause: How it had died; completes the sentence that starts with its name.
+        time: When it had died: UTC, ISO 8601.
+        starts: How often it had been started before.
+        pause_secs: From its death to its start, at least.
+    """
+
+    node: str
+    cause: str
+    time: str
+    starts: int
+    pause_secs: float
+
+
 class Ending(NamedTuple):
     """Why a program ended.
 
@@ -34,12 +53,14 @@ class Ending(NamedTuple):
             was no node.
         detail: What the launcher has shown on stderr: nodes that died or had to be
             killed. Lines of text, may be empty.
+        restarts: Nodes that were started again, in order.
     """
 
     exit_code: int
     reason: str
     node: str | None = None
     detail: str = ""
+    restarts: Sequence[Restart] = ()
 
 
 class Failure(NamedTuple):
@@ -49,11 +70,13 @@ class Failure(NamedTuple):
         cause: Completes the sentence that starts with the node's name.
         traceback: Lines of the traceback, last call last; empty where there is none.
         by_signal: Whether a signal ended it, so that no peer can be the cause.
+        is_fatal: Whether it said itself that no new start would help.
     """
 
     cause: str
     traceback: Sequence[str] = ()
     by_signal: bool = False
+    is_fatal: bool = False
 
 
 def describe_failure(
@@ -65,7 +88,7 @@ def describe_failure(
         node: Name of the node, `group/index`.
         failure: How it died. Without a traceback the log's last lines stand in.
         log_path: Its log file.
-        log_start_bytes: Where this run begins in the log file.
+        log_start_bytes: Where this start begins in the log file.
     """
     lines = [f"{node} {failure.cause}"]
     if failure.traceback:

@@ -32,24 +32,29 @@ from rlcomponents.launching import (
 LAUNCH_TYPES = ("local_mp", "local_mt")
 """Nodes in processes, nodes in threads."""
 
+ON_FAILURE = ("restart", "stop")
+"""A node that died is started again, or ends the program."""
+
 
 def launch(
     program: lp.Program,
     run_dir: str | os.PathLike[str],
     *,
     launch_type: str = "local_mp",
+    on_failure: str | None = None,
     on_tick: Callable[[], None] | None = None,
     on_end: Callable[[], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
     termination_notice_secs: float = 10.0,
     environment: Mapping[str, Mapping[str, str]] | None = None,
 ) -> endings.Ending:
     """Runs a program to its end, and leaves nothing of it running.
 
     The program ends when all nodes have returned, when a node calls `lp.stop()` (which
-    returns, in the node's main thread, when the node is to stop), when a node dies, at
-    Ctrl-C (a second one forces), SIGTERM or SIGHUP. Signals are heeded
-    where this is called from the main thread, and their handlers are put back. If the
-    launcher itself is killed, the kernel kills the node processes.
+    returns, in the node's main thread, when the node is to stop), when a node dies that
+    is not to be started again, at Ctrl-C (a second one forces), SIGTERM or SIGHUP.
+    Signals are heeded where this is called from the main thread, and their handlers are
+    put back. If the launcher itself is killed, the kernel kills the node processes.
 
     Each node's output goes to `run_dir/logs/<group>-<index>.log`, at its end; with
     `local_mt`, that of threads which nodes start, and of C++ code, goes to
@@ -60,10 +65,17 @@ def launch(
         program: What to run. A program can be launched again once it has ended.
         run_dir: Folder of the run; made where it is missing.
         launch_type: "local_mp" for processes or "local_mt" for threads.
+        on_failure: "restart": a node that dies is started again, at the same addresses,
+            its peers undisturbed; only when it dies three times in a row without
+            completing a step (see `rlcomponents.pulse`) does the program end. "stop":
+            the first death ends it. None: "restart" for processes, "stop" for threads,
+            of which none can be started again.
         on_tick: Called about once a second in the calling thread. If it raises, the
             nodes are stopped and the exception goes on to the caller.
         on_end: Called once no node runs, before the last lines about a failure are
             printed: for what else has to be on the screen.
+        on_message: Shows one line at once, in the calling thread: a node that died and
+            is started again, or what a node has to say. None: stderr.
         termination_notice_secs: From the end of the program to the end of its nodes by
             force. Nodes are asked to stop when those that call them have ended, at the
             latest halfway, and have SystemExit raised in their main threads when half
@@ -78,6 +90,7 @@ def launch(
         ValueError: Bad arguments, or a node that cannot be sent to a process.
     """
     check_launch_type(launch_type)
+    check_on_failure(on_failure, launch_type)
     _check(program, termination_notice_secs, environment or {}, launch_type)
     log_dir = pathlib.Path(run_dir) / "logs"
     log_dir.mkdir(parents=True, exist_ok=True)
@@ -91,7 +104,9 @@ def launch(
             wake,
             calls=graph.calls(program),
             notice_secs=termination_notice_secs,
+            restart_nodes=launch_type == "local_mp" and on_failure != "stop",
             on_tick=on_tick,
+            on_message=on_message or _print_message,
         )
         if launch_type == "local_mp":
             nodes += _make_processes(program, log_dir, wake, environment or {})
@@ -100,7 +115,6 @@ def launch(
         stack.enter_context(_signals_sent_to(supervisor))
         for node in nodes:
             stack.callback(node.close)
-            node.start()
         ending = supervisor.run()
     if on_end is not None:
         on_end()
@@ -120,6 +134,20 @@ def check_launch_type(launch_type: str) -> None:
             f"test_case: {allowed}"
         )
     raise ValueError(f"--lp_launch_type={launch_type} is not supported: {allowed}")
+
+
+def check_on_failure(on_failure: str | None, launch_type: str) -> None:
+    """Raises ValueError unless programs launched in this way can do so."""
+    if on_failure not in (None, *ON_FAILURE):
+        raise ValueError(
+            f"--on_failure={on_failure} is not known: use restart (a node that died is "
+            "started again) or stop (the program ends)."
+        )
+    if on_failure == "restart" and launch_type == "local_mt":
+        raise ValueError(
+            "--on_failure=restart needs nodes in processes of their own, and with "
+            "--lp_launch_type=local_mt they are threads: use stop, or local_mp."
+        )
 
 
 def exit_process(exit_code: int) -> NoReturn:
@@ -166,6 +194,10 @@ def _check(
                 f"{name} is a {type(node).__name__}, which is not supported: give each "
                 "node its own place, or build what belongs together in one node."
             )
+
+
+def _print_message(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _log_path(log_dir: pathlib.Path, name: str) -> pathlib.Path:

@@ -8,11 +8,8 @@ the launcher had asked, and then dies of the signal unless the launcher did ask.
 second SIGTERM, such as the launcher's own, interrupts what it is doing.
 """
 
-import contextlib
 import ctypes
 import faulthandler
-import io
-import json
 import os
 import pickle
 import select
@@ -23,24 +20,13 @@ import time
 import traceback
 import types
 from collections.abc import Sequence
-from typing import Any
+
+from rlcomponents import pulse
+from rlcomponents.launching import node_reports
 
 _PR_SET_PDEATHSIG = 1
 _MAX_TRACEBACK_LINES = 40
 _MAX_LINE_CHARACTERS = 500
-
-
-class _Reports:
-    """Writes to the status pipe. Thread-safe."""
-
-    def __init__(self, file_descriptor: int) -> None:
-        self._pipe = open(file_descriptor, "w", encoding="utf-8")  # noqa: SIM115
-        self._lock = threading.Lock()
-
-    def send(self, event: str, **details: Any) -> None:
-        with self._lock, contextlib.suppress(BrokenPipeError):  # The launcher is gone.
-            self._pipe.write(json.dumps({"event": event, **details}) + "\n")
-            self._pipe.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,25 +34,31 @@ def main(arguments: Sequence[str]) -> int:
 
     Args:
         arguments: The node's name, the descriptors of the control pipe (reading end)
-            and of the status pipe (writing end), and the launcher's process id.
+            and of the status pipe (writing end), the launcher's process id, and how often
+            the node was started before.
 
     Returns:
         The exit code of the process.
     """
     name = arguments[0]
-    control, status, launcher_pid = map(int, arguments[1:])
+    control, status, launcher_pid, starts = map(int, arguments[1:])
     _die_with(launcher_pid)
     os.set_inheritable(control, False)
     os.set_inheritable(status, False)
-    assert isinstance(sys.stdout, io.TextIOWrapper)
-    sys.stdout.reconfigure(line_buffering=True)
+    reports = node_reports.Reports(status)
+    log = node_reports.Log(sys.stdout.fileno(), reports)
+    sys.stdout = node_reports.text_stream(log)
+    sys.stderr = node_reports.text_stream(log)
     faulthandler.enable()
     print(f"{time.strftime('%F %T')} {name} starts as process {os.getpid()}")
-    reports = _Reports(status)
+    life = pulse.Pulse(starts=starts, say=reports.say)
+    pulse.use_in_this_process(life)
+    reports.send_pulses(life)
     try:
         _run(control, reports)
     except SystemExit as error:
         if error.code not in (None, 0):
+            reports.send_pulse(life)
             cause = f"ended with exit code {error.code}"
             reports.send("failed", cause=cause, traceback=_last_lines(error))
             raise
@@ -74,13 +66,19 @@ def main(arguments: Sequence[str]) -> int:
         traceback.print_exc()
         message = str(error).partition("\n")[0]
         cause = f"failed with exit code 1: {type(error).__name__}: {message}"
-        reports.send("failed", cause=cause, traceback=_last_lines(error))
+        reports.send_pulse(life)
+        reports.send(
+            "failed",
+            cause=cause,
+            traceback=_last_lines(error),
+            is_fatal=isinstance(error, pulse.FatalError),
+        )
         return 1
     reports.send("returned")
     return 0
 
 
-def _run(control: int, reports: _Reports) -> None:
+def _run(control: int, reports: node_reports.Reports) -> None:
     with open(sys.stdin.fileno(), "rb", closefd=False) as task:
         sys.path[:] = pickle.load(task)
         # Only now can the modules be found that the launcher finds.

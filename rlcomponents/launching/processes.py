@@ -1,10 +1,14 @@
 """Nodes as child processes of the launcher (`local_mp`).
 
-Two pipes join the launcher and a node. Over the status pipe the node says that its
-function has returned or failed, and that it wants the program to end. The control pipe
+Two pipes join the launcher and a node. Over the status pipe the node says once a second
+how it is, that its function has returned or failed, that it wants the program to end,
+and what it wants on the screen. The control pipe
 carries nothing: when its writing end closes, because the launcher wants the node to
 stop or because the launcher is gone, the node's stop switch turns. Calls between nodes
 play no part, so a node that serves nobody, or hangs, is seen and ended all the same.
+
+Whatever a start needs is held by the launcher from the first on, so that a node can be
+started again when the disk is full.
 """
 
 import contextlib
@@ -15,7 +19,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -55,7 +58,7 @@ class NodeProcess(watched.Node):
         Args:
             name: `group/index`.
             function: The node's function.
-            log_path: Takes the output of the process, at its end.
+            log_path: Takes the output of the processes, at its end.
             wake: Set when something happens to the process.
             environment: Variables that go before those of the launcher.
 
@@ -73,44 +76,54 @@ class NodeProcess(watched.Node):
         self._wake = wake
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
-        self._killed = False
-        self._interrupted = False
+        self._watcher: threading.Thread | None = None
+        self._log: int | None = None
 
-    def start(self) -> None:
-        """See `Node`. The launcher's calling thread has to outlive the process."""
-        control_reader, self._control = os.pipe()
-        self._status, status_writer = os.pipe()
-        os.set_blocking(self._status, False)
+    def _start(self) -> None:
+        # The calling thread has to outlive the process: the kernel watches the thread.
+        self._process = None
+        self._killed = self._interrupted = self._stop_requested = False
         self._unread = b""
-        with self.log_path.open("ab") as log, tempfile.TemporaryFile() as task:
+        if self._log is None:  # Kept open: a restart needs no room on the disk.
+            self._log = os.open(
+                self.log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            )
+        with contextlib.ExitStack() as on_error, contextlib.ExitStack() as of_the_node:
+            control_reader, self._control = os.pipe()
+            of_the_node.callback(os.close, control_reader)
+            on_error.callback(os.close, self._control)
+            self._status, status_writer = os.pipe()
+            of_the_node.callback(os.close, status_writer)
+            on_error.callback(os.close, self._status)
+            os.set_blocking(self._status, False)
+            task = of_the_node.enter_context(open(os.memfd_create("task"), "w+b"))
             pickle.dump(sys.path, task)
             task.write(self._function)
             task.seek(0)
-            try:
-                self._process = subprocess.Popen(
-                    [
-                        *(sys.executable, "-m", "rlcomponents.launching.node_process"),
-                        *(self.name, str(control_reader), str(status_writer)),
-                        str(os.getpid()),
-                    ],
-                    stdin=task,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env=_make_environment(self._environment),
-                    pass_fds=(control_reader, status_writer),
-                    start_new_session=True,  # Ctrl-C reaches the launcher only.
-                )
-            finally:
-                os.close(control_reader)
-                os.close(status_writer)
-                if self._process is None:
-                    os.close(self._control)
-                    os.close(self._status)
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "rlcomponents.launching.node_process"),
+                    *(self.name, str(control_reader), str(status_writer)),
+                    *map(str, (os.getpid(), self.starts)),
+                ],
+                stdin=task,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                env=_make_environment(self._environment),
+                pass_fds=(control_reader, status_writer),
+                start_new_session=True,  # Ctrl-C reaches the launcher only.
+            )
+            on_error.pop_all()
         self._wake.watch(self._status)
         self._watching = True
-        self._stop_requested = False
         self._watcher = threading.Thread(target=self._watch, daemon=True)
-        self._watcher.start()
+        try:
+            self._watcher.start()
+        except RuntimeError:
+            self._watcher = None
+            self.kill()
+            self._bury()
+            raise
 
     def poll(self) -> None:
         """See `Node`."""
@@ -143,6 +156,9 @@ class NodeProcess(watched.Node):
         if self._process is not None and not self.ended:
             self.kill()
             self._bury()
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
 
     @property
     def _started(self) -> "subprocess.Popen[bytes]":
@@ -168,19 +184,25 @@ class NodeProcess(watched.Node):
             self._take_report(json.loads(line))
 
     def _take_report(self, report: dict[str, Any]) -> None:
-        if report["event"] == "stop":
+        event = report.pop("event")
+        if event == "pulse":
+            self.signs.take(time.monotonic(), **report)
+        elif event == "say":
+            self.messages.append(report["line"])
+        elif event == "stop":
             self.called_stop = True
         else:
             self.finished_secs = time.monotonic()
-            if report["event"] == "failed":
-                self.failure = endings.Failure(report["cause"], report["traceback"])
+            if event == "failed":
+                self.failure = endings.Failure(**report)
 
     def _bury(self) -> None:
         # The group's number is taken as long as its head is not waited for.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._started.pid, signal.SIGKILL)
         exit_code = self._started.wait()
-        self._watcher.join()
+        if self._watcher is not None:
+            self._watcher.join()
         stop_requested = self._stop_requested
         self.request_stop()
         if self._watching:

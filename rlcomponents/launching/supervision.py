@@ -1,5 +1,7 @@
 """Watches the nodes of a program until all have ended, and ends them when asked.
 
+A node that dies is started again, or its death ends the program: see `restarts`.
+
 Knows neither processes nor threads: a `Node` says what became of it, and can be asked
 to stop, then interrupted, then killed. Nothing here sleeps or asks again and again:
 whatever happens to a node, and every signal, sets the `Wake`.
@@ -9,14 +11,16 @@ in flight, which wait for their time limits, and a last checkpoint finds no para
 Here a node is asked to stop when the nodes that call it have ended.
 """
 
+import contextlib
 import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from rlcomponents.launching import endings, watched
+from rlcomponents.launching import endings, restarts, watched
 
 _TICK_SECS = 1.0
+_SAME_LINE_SECS = 30.0
 
 
 class Supervisor:
@@ -29,24 +33,31 @@ class Supervisor:
         *,
         calls: Mapping[str, Sequence[str]],
         notice_secs: float,
+        restart_nodes: bool,
         on_tick: Callable[[], None] | None,
+        on_message: Callable[[str], None],
     ) -> None:
         """Stores its arguments.
 
         Args:
-            nodes: Started by the time of `run`.
+            nodes: Not started yet; all of them by the time of `run`.
             wake: Set by the nodes.
             calls: Names of the nodes that each node calls.
             notice_secs: From the end of the program to the end of its nodes by force.
                 At half of it at the latest, all nodes are asked to stop; when half of
                 what is then left to a node has passed, it is interrupted.
+            restart_nodes: Whether nodes that died are started again.
             on_tick: Called about once a second.
+            on_message: Shows the user one line at once.
         """
         self._nodes = nodes
         self._wake = wake
         self._calls = calls
         self._notice_secs = notice_secs
         self._on_tick = on_tick
+        self._on_message = on_message
+        self._shown_secs: dict[str, float] = {}  # When each line was last shown.
+        self._restarts = restarts.Restarts() if restart_nodes else None
         self._signals: list[int] = []
         self._num_obeyed = 0
         self._stop_called = False
@@ -71,19 +82,25 @@ class Supervisor:
         self._wake.set()
 
     def run(self) -> endings.Ending:
-        """Returns when all nodes have ended.
+        """Starts the nodes, and returns when all have ended.
 
         Raises:
             Exception: What `on_tick` raised; the nodes have been stopped first.
         """
         self._next_tick_secs = time.monotonic() + _TICK_SECS
-        while not all(node.ended for node in self._nodes):
+        for node in self._nodes:
+            self._start(node)
+        is_over = False
+        while not is_over:
             self._wake.wait(self._next_secs() - time.monotonic())
             for node in self._nodes:
                 node.poll()
+                self._show_messages(node)
             self._obey_signals()  # First: a scheduler may signal the nodes as well.
             self._judge()
+            self._start_again()
             self._hurry()
+            is_over = all(self._is_over(node) for node in self._nodes)
             if time.monotonic() >= self._next_tick_secs:
                 self._next_tick_secs = time.monotonic() + _TICK_SECS
                 self._tick()
@@ -91,7 +108,40 @@ class Supervisor:
             raise self._tick_error
         ending = self._ending or endings.Ending(endings.FINISHED, "finished")
         lines = [*self._notes, ending.detail]
-        return ending._replace(detail="\n".join(line for line in lines if line))
+        return ending._replace(
+            detail="\n".join(line for line in lines if line),
+            restarts=tuple(self._restarts.made) if self._restarts is not None else (),
+        )
+
+    def _start(self, node: watched.Node) -> None:
+        try:
+            node.start()
+        except (OSError, RuntimeError) as error:  # Such as too many processes, threads.
+            node.failure = endings.Failure(f"could not be started: {error}")
+            self._wake.set()
+
+    def _is_over(self, node: watched.Node) -> bool:
+        is_judged = node.failure is None or node.name in self._judged
+        return node.ended and is_judged and self._due_secs(node) is None
+
+    def _due_secs(self, node: watched.Node) -> float | None:
+        """When it is to be started again; None where it is not."""
+        if self._restarts is None or not node.ended:
+            return None
+        return self._restarts.due_secs(node)
+
+    def _start_again(self) -> None:
+        if self._restarts is None:
+            return
+        if self._ending is not None:
+            self._restarts.give_up()
+        for node in self._nodes:
+            due_secs = self._due_secs(node)
+            if due_secs is not None and time.monotonic() >= due_secs:
+                self._restarts.note_start(node)
+                for names in (self._judged, self._interrupted, self._killed):
+                    names.discard(node.name)
+                self._start(node)
 
     def _obey_signals(self) -> None:
         for number in self._signals[self._num_obeyed :]:
@@ -120,12 +170,7 @@ class Supervisor:
                 continue
             self._judged.add(node.name)
             if self._ending is None:
-                text = endings.describe_failure(
-                    node.name, failure, node.log_path, node.log_start_bytes
-                )
-                self._end(
-                    endings.Ending(endings.NODE_DIED, "node died", node.name, text)
-                )
+                self._take_death(node, failure)
             elif not (
                 failure.by_signal and self._ending.exit_code == endings.TERMINATED
             ):
@@ -133,6 +178,40 @@ class Supervisor:
                     f"While the program was ending, {node.name} {failure.cause}; see "
                     f"{node.log_path}"
                 )
+
+    def _take_death(self, node: watched.Node, failure: endings.Failure) -> None:
+        """Plans another start, or ends the program."""
+        if self._restarts is not None:
+            restart = self._restarts.plan(node, failure, time.monotonic())
+            if restart is not None:
+                self._say(
+                    f"{node.name} {failure.cause}; it starts again in "
+                    f"{restart.pause_secs:g} s (start {restart.starts + 1}); log: "
+                    f"{node.log_path}"
+                )
+                return
+            if not failure.is_fatal:
+                failure = failure._replace(
+                    cause=f"died {restarts.MAX_DEATHS} times in a row without "
+                    f"completing a step; the last time it {failure.cause}"
+                )
+        text = endings.describe_failure(
+            node.name, failure, node.log_path, node.log_start_bytes
+        )
+        self._end(endings.Ending(endings.NODE_DIED, "node died", node.name, text))
+
+    def _show_messages(self, node: watched.Node) -> None:
+        while node.messages:
+            line = f"{node.name}: {node.messages.popleft()}"
+            now_secs = time.monotonic()
+            shown_secs = self._shown_secs.get(line, -math.inf)
+            if now_secs - shown_secs >= _SAME_LINE_SECS:
+                self._say(line)
+                self._shown_secs[line] = now_secs
+
+    def _say(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # Nobody is left to be told.
+            self._on_message(line)
 
     def _end(self, ending: endings.Ending) -> None:
         """Lets the program end; the first reason stays."""
@@ -207,6 +286,9 @@ class Supervisor:
                 limits.append(kill_secs if interrupted else interrupt_secs)
                 if self._ending is not None and node.name not in self._asked_secs:
                     limits.append(self._ask_all_secs())
+            due_secs = self._due_secs(node)
+            if due_secs is not None:
+                limits.append(due_secs)
         return min(limits)
 
     def _tick(self) -> None:

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from rlcomponents import pulse
 from rlcomponents.launching import endings, launchpad_runtime, watched
 
 
@@ -130,6 +131,7 @@ class NodeThread(watched.Node):
         self._shared_switch = switch
         self._switch = launchpad_runtime.StopSwitch()
         self._output = output
+        self._pulse = pulse.Pulse(say=self._say)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def stop_program(self) -> None:
@@ -138,12 +140,20 @@ class NodeThread(watched.Node):
         self._wake.set()
         self._switch.wait_for_stop()
 
-    def start(self) -> None:
-        """See `Node`."""
+    def _start(self) -> None:
         self._thread.start()
 
     def poll(self) -> None:
         """See `Node`."""
+        now_secs = time.monotonic()
+        waiting_for = self._pulse.waiting_for
+        self.signs.take(
+            now_secs,
+            self._pulse.steps,
+            self._pulse.is_stepping,
+            waiting_for,
+            now_secs - self._pulse.waiting_since_secs if waiting_for else 0.0,
+        )
         self.ended = self.ended or self.finished_secs is not None
 
     def request_stop(self) -> None:
@@ -165,11 +175,17 @@ class NodeThread(watched.Node):
         """See `Node`."""
         self.request_stop()
 
+    def _say(self, line: str) -> None:
+        print(line)
+        self.messages.append(line)
+        self._wake.set()
+
     def _run(self) -> None:
         with self.log_path.open("a", buffering=1, encoding="utf-8") as log:
             log.write(f"{time.strftime('%F %T')} {self.name} starts as a thread\n")
             try:
                 launchpad_runtime.use_in_this_thread(self._switch)
+                pulse.use_in_this_thread(self._pulse)
                 with self._output.sent_to(log):
                     launchpad_runtime.call(self._function, self._switch)
             except SystemExit as error:

@@ -1,10 +1,13 @@
 """One running node as the supervisor sees it, and what the supervisor waits on."""
 
 import abc
+import collections
 import contextlib
+import dataclasses
 import pathlib
 import selectors
 import socket
+import time
 
 from rlcomponents.launching import endings
 
@@ -46,13 +49,55 @@ class Wake:
         self._sender.close()
 
 
+@dataclasses.dataclass
+class Signs:
+    """What a node has last been heard to say of itself; see `rlcomponents.pulse`.
+
+    Attributes:
+        seen_secs: When it was last heard of, by this process's `time.monotonic`.
+        steps: Steps it has completed since its start.
+        is_stepping: Whether one step is to follow another by itself.
+        waiting_for: What it waits for; None while it works.
+        waiting_since_secs: Since when.
+        moved_secs: When it was last seen to do something other than work on one and
+            the same step.
+    """
+
+    seen_secs: float
+    steps: int = 0
+    is_stepping: bool = False
+    waiting_for: str | None = None
+    waiting_since_secs: float = 0.0
+    moved_secs: float = 0.0
+
+    def take(
+        self,
+        now_secs: float,
+        steps: int,
+        is_stepping: bool,
+        waiting_for: str | None,
+        waiting_secs: float,
+    ) -> None:
+        """Takes note of a pulse that has just come."""
+        if steps != self.steps or not is_stepping or waiting_for is not None:
+            self.moved_secs = now_secs
+        self.seen_secs = now_secs
+        self.steps = steps
+        self.is_stepping = is_stepping
+        self.waiting_for = waiting_for
+        self.waiting_since_secs = now_secs - waiting_secs
+
+
 class Node(abc.ABC):
-    """One running node, as the supervisor sees it.
+    """One node of a running program, as the supervisor sees it.
 
     Attributes:
         name: `group/index`.
         log_path: Its log file.
-        log_start_bytes: Where this run begins in the log file, which may be older.
+        log_start_bytes: Where this start begins in the log file, which may be older.
+        starts: How often it was started before.
+        signs: What it has last said of itself.
+        messages: Lines that it wants on the screen; taken out once shown.
         called_stop: Whether it has called `lp.stop()`.
         finished_secs: When its function was over, by `time.monotonic`; None before.
         failure: How it died, where it did.
@@ -65,15 +110,37 @@ class Node(abc.ABC):
         """Starts nothing yet."""
         self.name = name
         self.log_path = log_path
-        self.log_start_bytes = log_path.stat().st_size if log_path.exists() else 0
+        self.starts = -1
+        self.messages: collections.deque[str] = collections.deque()
+        self._forget()
+
+    def start(self) -> None:
+        """Starts the node, also again once it has ended.
+
+        Raises:
+            OSError: The system does not let it. Nothing is left of it.
+        """
+        self.starts += 1
+        self._forget()
+        try:
+            self._start()
+        except BaseException:
+            self.ended = True
+            raise
+
+    def _forget(self) -> None:
+        exists = self.log_path.exists()
+        self.log_start_bytes = self.log_path.stat().st_size if exists else 0
+        now_secs = time.monotonic()
+        self.signs = Signs(seen_secs=now_secs, moved_secs=now_secs)
         self.called_stop = False
         self.finished_secs: float | None = None
         self.failure: endings.Failure | None = None
         self.ended = False
 
     @abc.abstractmethod
-    def start(self) -> None:
-        """Starts the node."""
+    def _start(self) -> None:
+        """Starts the node; the attributes are as at its first start."""
 
     @abc.abstractmethod
     def poll(self) -> None:

@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -12,6 +13,7 @@ import cloudpickle
 import launchpad as lp
 import pytest
 
+from rlcomponents import pulse
 from rlcomponents.launching import launcher
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -58,13 +60,13 @@ class _Script:
 @BOTH_WITH_PROCESSES_SLOW
 def test_a_program_whose_nodes_all_return_has_finished(toy, run_dir, launch_type):
     ending = _launch(toy, run_dir, launch_type, "returns")
-    assert ending == (0, "finished", None, "")
+    assert ending[:4] == (0, "finished", None, "")
 
 
 @BOTH
 def test_a_node_can_stop_the_program(toy, run_dir, launch_type):
     ending = _launch(toy, run_dir, launch_type, "stops", "waits")
-    assert ending == (0, "stopped", "stops/0", "")
+    assert ending[:4] == (0, "stopped", "stops/0", "")
     assert "waits: told to stop" in run_dir.log("waits-0")
 
 
@@ -78,7 +80,7 @@ def test_a_thread_of_a_node_can_stop_the_program(toy, run_dir, launch_type):
 def test_a_node_that_raises_ends_the_program_and_is_named(
     toy, run_dir, launch_type, capsys
 ):
-    ending = _launch(toy, run_dir, launch_type, "waits", "raises")
+    ending = _launch(toy, run_dir, launch_type, "waits", "raises", on_failure="stop")
     assert ending[:3] == (1, "node died", "raises/0")
     assert "waits: told to stop" in run_dir.log("waits-0")
     lines = capsys.readouterr().err.splitlines()
@@ -93,7 +95,9 @@ def test_a_node_that_raises_ends_the_program_and_is_named(
 
 @pytest.mark.integration
 def test_a_node_that_exits_ends_the_program_and_is_named(toy, run_dir, capsys):
-    ending = _launch(toy, run_dir, "local_mp", "waits", "exits_with_3")
+    ending = _launch(
+        toy, run_dir, "local_mp", "waits", "exits_with_3", on_failure="stop"
+    )
     assert ending[:3] == (1, "node died", "exits_with_3/0")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "exits_with_3/0 ended with exit code 3"
@@ -104,20 +108,24 @@ def test_a_node_that_exits_ends_the_program_and_is_named(toy, run_dir, capsys):
 def test_a_node_that_exits_as_if_all_were_well_ends_the_program_too(
     toy, run_dir, launch_type, capsys
 ):
-    ending = _launch(toy, run_dir, launch_type, "waits", "exits_with_0")
+    ending = _launch(
+        toy, run_dir, launch_type, "waits", "exits_with_0", on_failure="stop"
+    )
     assert ending[:3] == (1, "node died", "exits_with_0/0")
     assert "sys.exit() before the node was to stop" in capsys.readouterr().err
 
 
 @pytest.mark.integration
 def test_a_process_that_is_gone_without_a_word_ends_the_program(toy, run_dir, capsys):
-    ending = _launch(toy, run_dir, "local_mp", "waits", "exits_with_0_at_once")
+    ending = _launch(
+        toy, run_dir, "local_mp", "waits", "exits_with_0_at_once", on_failure="stop"
+    )
     assert ending[:3] == (1, "node died", "exits_with_0_at_once/0")
     assert "exits_with_0_at_once/0 ended with exit code 0" in capsys.readouterr().err
 
 
 def test_a_node_that_is_killed_ends_the_program_and_is_named(toy, run_dir, capsys):
-    ending = _launch(toy, run_dir, "local_mp", "waits", "is_killed")
+    ending = _launch(toy, run_dir, "local_mp", "waits", "is_killed", on_failure="stop")
     assert ending[:3] == (1, "node died", "is_killed/0")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("is_killed/0 was ended by signal SIGKILL")
@@ -130,7 +138,7 @@ def test_a_node_told_to_end_by_others_stops_in_order_and_is_named(toy, run_dir, 
         target=lambda: os.kill(run_dir.wait_for(1)[0], signal.SIGTERM)
     )
     thread.start()
-    ending = _launch(toy, run_dir, "local_mp", "waits")
+    ending = _launch(toy, run_dir, "local_mp", "waits", on_failure="stop")
     thread.join()
     assert ending[:3] == (1, "node died", "waits/0")
     lines = capsys.readouterr().err.splitlines()
@@ -151,7 +159,7 @@ def test_a_failure_after_the_stop_does_not_change_the_ending(
 def test_a_node_that_ignores_the_stop_is_interrupted(toy, run_dir):
     names = ("ignores_stop", "stops")
     ending = _launch(toy, run_dir, "local_mp", *names, termination_notice_secs=4.0)
-    assert ending == (0, "stopped", "stops/0", "")
+    assert ending[:4] == (0, "stopped", "stops/0", "")
     assert "ignores_stop: interrupted" in run_dir.log("ignores_stop-0")
 
 
@@ -180,7 +188,91 @@ def test_a_node_takes_along_the_processes_it_has_started(toy, run_dir, wait_unti
 def test_a_node_that_has_returned_but_hangs_is_not_waited_for(toy, run_dir):
     names = ("hangs_after_return",)
     ending = _launch(toy, run_dir, "local_mp", *names, termination_notice_secs=0.5)
-    assert ending == (0, "finished", None, "")
+    assert ending[:4] == (0, "finished", None, "")
+
+
+# ---------------------------------------------------------------- starting again
+
+
+@pytest.mark.integration
+def test_a_node_that_is_killed_comes_back_and_knows_it(toy, run_dir, capsys):
+    ending = _launch(toy, run_dir, "local_mp", "dies_twice", "waits")
+    assert ending[:4] == (0, "stopped", "dies_twice/0", "")
+    assert [(each.node, each.starts) for each in ending.restarts] == [
+        ("dies_twice/0", 1),
+        ("dies_twice/0", 2),
+    ]
+    assert ending.restarts[0].cause.startswith("was ended by signal SIGKILL")
+    log = run_dir.log("dies_twice-0")
+    assert re.findall("dies_twice: start ([0-9])", log) == ["0", "1", "2"]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("dies_twice/0 was ended by signal SIGKILL")
+    assert "it starts again in 1 s (start 3); log: " in lines[1]
+    assert "waits: told to stop" in run_dir.log("waits-0")
+
+
+@pytest.mark.integration
+def test_a_node_that_dies_again_and_again_ends_the_program(toy, run_dir, capsys):
+    ending = _launch(toy, run_dir, "local_mp", "waits", "raises")
+    assert ending[:3] == (1, "node died", "raises/0")
+    assert len(ending.restarts) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[2].startswith(
+        "raises/0 died 3 times in a row without completing a step; the last time it "
+        "failed with exit code 1: ZeroDivisionError"
+    )
+    assert lines[-2] == "ZeroDivisionError: of the tenth step"
+    assert lines[-1].startswith("Log file of raises/0: ")
+
+
+@pytest.mark.integration
+def test_a_completed_step_is_heard_of_before_the_node_dies(toy, run_dir):
+    def end_at_the_fifth():
+        run_dir.wait_for(5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=end_at_the_fifth)
+    thread.start()
+    ending = _launch(toy, run_dir, "local_mp", "dies_after_its_first_step")
+    thread.join()
+    assert ending[:2] == (143, "terminated by SIGTERM")
+    assert [each.pause_secs for each in ending.restarts] == [0.5] * 4
+
+
+class _Echo:
+    def echo(self, number):
+        if number == 2 and pulse.current().starts == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number + 100 * pulse.current().starts
+
+
+def _call_echo(echo):
+    for number in range(4):
+        try:
+            answer = echo.echo(number)
+        except Exception as error:
+            answer = type(error).__name__
+            while not lp.stop_event().wait(0.2):  # Until it is back.
+                with contextlib.suppress(Exception):
+                    echo.echo(0)
+                    break
+        print("answer", answer)
+    lp.stop()
+
+
+@pytest.mark.integration
+def test_a_server_comes_back_at_the_same_address(run_dir):
+    program = lp.Program("echo")
+    echo = lp.CourierNode(_Echo, courier_client_kwargs={"call_timeout": 2})
+    handle = program.add_node(echo, label="echo")
+    program.add_node(lp.PyNode(_call_echo, handle), label="caller")
+    ending = launcher.launch(program, run_dir.path)
+    assert ending[:3] == (0, "stopped", "caller/0")
+    assert [each.node for each in ending.restarts] == ["echo/0"]
+    answers = re.findall("answer (.*)", run_dir.log("caller-0"))
+    assert answers[:2] == ["0", "1"]
+    assert answers[3] == "103"
 
 
 # ---------------------------------------------------------------- endings by signals
@@ -270,7 +362,7 @@ def test_launches_from_any_thread(toy, run_dir):
     )
     thread.start()
     thread.join()
-    assert found == [(0, "finished", None, "")]
+    assert [ending[:4] for ending in found] == [(0, "finished", None, "")]
 
 
 # ---------------------------------------------------------------- what nodes find
@@ -434,7 +526,7 @@ def test_on_tick_is_called_while_nodes_run(toy, run_dir, launch_type):
         os.kill(os.getpid(), signal.SIGTERM)
 
     ending = _launch(toy, run_dir, launch_type, "waits", on_tick=on_tick)
-    assert ending == (143, "terminated by SIGTERM", None, "")
+    assert ending[:4] == (143, "terminated by SIGTERM", None, "")
     assert set(ticks) == {threading.main_thread()}
 
 
@@ -462,6 +554,16 @@ def test_other_launch_types_are_refused(toy, run_dir, launch_type, sentence):
     with pytest.raises(ValueError, match=sentence):
         _launch(toy, run_dir, launch_type, "returns")
     assert not (run_dir.path / "logs").exists()
+
+
+def test_threads_cannot_be_started_again(toy, run_dir):
+    with pytest.raises(ValueError, match=r"--on_failure=restart needs nodes in proc"):
+        _launch(toy, run_dir, "local_mt", "returns", on_failure="restart")
+
+
+def test_another_way_to_take_failures_is_refused(toy, run_dir):
+    with pytest.raises(ValueError, match="--on_failure=retry is not known: use rest"):
+        _launch(toy, run_dir, "local_mp", "returns", on_failure="retry")
 
 
 def test_an_unknown_group_in_environment_is_refused(toy, run_dir):

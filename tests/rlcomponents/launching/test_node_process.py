@@ -10,7 +10,7 @@ def test_a_process_whose_launcher_is_gone_ends_at_once():
     done = subprocess.run(
         [
             *(sys.executable, "-m", "rlcomponents.launching.node_process", "a/0"),
-            *(str(control), str(status), str(not_the_parent)),
+            *(str(control), str(status), str(not_the_parent), "0"),
         ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         pass_fds=(control, status),

@@ -1,26 +1,39 @@
+import datetime
 import signal
 
 import pytest
 
-from rlcomponents.launching import endings, supervision, watched
+from rlcomponents.launching import endings, restarts, supervision, watched
 
+STOPS = {"called_stop": True}
 RAISED = endings.Failure("failed: ValueError: no", ["Traceback", "ValueError: no"])
 KILLED = endings.Failure("was ended by signal SIGKILL", by_signal=True)
 
 
 class FakeNode(watched.Node):
-    """Ends when asked to, unless it is one of those that need more."""
+    """Ends when asked to, unless it is one of those that need more.
 
-    def __init__(self, name, tmp_path, tape, wake, *, ends_when="request_stop"):
+    Each start takes the next of its lives: attributes that it then has. An error among
+    them is raised instead.
+    """
+
+    def __init__(self, name, tmp_path, tape, wake, *lives, ends_when="request_stop"):
         super().__init__(name, tmp_path / "log")
         self.log_path.touch()
         self._tape = tape
         self._wake = wake
+        self._lives = list(lives)
         self._ends_when = ends_when
         self.on_poll = lambda: None
 
-    def start(self):
-        """Runs from the beginning."""
+    def _start(self):
+        if self.starts:
+            self._take("start")
+        life = self._lives.pop(0) if self._lives else {}
+        if isinstance(life, Exception):
+            raise life
+        for name, value in life.items():
+            setattr(self, name, value)
 
     def poll(self):
         self.on_poll()
@@ -58,19 +71,31 @@ def tape():
 
 @pytest.fixture
 def make_node(tmp_path, tape, wake):
-    def make(name, **settings):
-        return FakeNode(name, tmp_path, tape, wake, **settings)
+    def make(name, *lives, **settings):
+        return FakeNode(name, tmp_path, tape, wake, *lives, **settings)
 
     return make
 
 
-def run(nodes, wake, *, calls=None, notice_secs=60.0, signals=(), on_tick=None):
+def run(
+    nodes,
+    wake,
+    *,
+    calls=None,
+    notice_secs=60.0,
+    signals=(),
+    on_tick=None,
+    restart_nodes=False,
+    on_message=lambda line: None,
+):
     supervisor = supervision.Supervisor(
         nodes,
         wake,
         calls={node.name: [] for node in nodes} | (calls or {}),
         notice_secs=notice_secs,
+        restart_nodes=restart_nodes,
         on_tick=on_tick,
+        on_message=on_message,
     )
     for number in signals:
         supervisor.receive_signal(number)
@@ -78,10 +103,19 @@ def run(nodes, wake, *, calls=None, notice_secs=60.0, signals=(), on_tick=None):
     return supervisor.run()
 
 
+@pytest.fixture
+def no_pauses(monkeypatch):
+    monkeypatch.setattr(restarts, "_FIRST_PAUSE_SECS", 0.0)
+
+
+def death(failure=KILLED, *, steps=0):
+    signs = watched.Signs(seen_secs=0.0, steps=steps)
+    return {"failure": failure, "ended": True, "signs": signs}
+
+
 def test_nodes_are_asked_after_those_that_call_them(make_node, wake, tape):
-    nodes = [make_node("shard/0"), make_node("worker/0"), make_node("worker/1")]
+    nodes = [make_node("shard/0"), make_node("worker/0", STOPS), make_node("worker/1")]
     calls = {"worker/0": ["shard/0"], "worker/1": ["shard/0"]}
-    nodes[1].called_stop = True
     assert run(nodes, wake, calls=calls)[:3] == (0, "stopped", "worker/0")
     assert tape == [
         ("request_stop", "worker/0"),
@@ -91,22 +125,19 @@ def test_nodes_are_asked_after_those_that_call_them(make_node, wake, tape):
 
 
 def test_nodes_that_call_each_other_are_asked_together(make_node, wake, tape):
-    nodes = [make_node("a/0"), make_node("b/0")]
-    nodes[0].called_stop = True
+    nodes = [make_node("a/0", STOPS), make_node("b/0")]
     run(nodes, wake, calls={"a/0": ["b/0"], "b/0": ["a/0"]})
     assert tape == [("request_stop", "a/0"), ("request_stop", "b/0")]
 
 
 def test_a_node_that_calls_itself_is_asked(make_node, wake, tape):
-    node = make_node("a/0")
-    node.called_stop = True
+    node = make_node("a/0", STOPS)
     run([node], wake, calls={"a/0": ["a/0"]})
     assert tape == [("request_stop", "a/0")]
 
 
 def test_a_node_is_asked_then_interrupted_then_killed(make_node, wake, tape):
-    node = make_node("a/0", ends_when="kill")
-    node.called_stop = True
+    node = make_node("a/0", STOPS, ends_when="kill")
     ending = run([node], wake, notice_secs=0.02)
     assert tape == [("request_stop", "a/0"), ("interrupt", "a/0"), ("kill", "a/0")]
     assert "a/0 had not stopped after" in ending.detail
@@ -115,15 +146,13 @@ def test_a_node_is_asked_then_interrupted_then_killed(make_node, wake, tape):
 def test_a_caller_that_does_not_stop_does_not_take_the_others_time(
     make_node, wake, tape
 ):
-    nodes = [make_node("shard/0"), make_node("worker/0", ends_when="kill")]
-    nodes[1].called_stop = True
+    nodes = [make_node("shard/0"), make_node("worker/0", STOPS, ends_when="kill")]
     run(nodes, wake, calls={"worker/0": ["shard/0"]}, notice_secs=0.05)
     assert tape.index(("request_stop", "shard/0")) < tape.index(("kill", "worker/0"))
 
 
 def test_without_notice_nodes_are_killed_at_once(make_node, wake, tape):
-    node = make_node("a/0", ends_when="kill")
-    node.called_stop = True
+    node = make_node("a/0", STOPS, ends_when="kill")
     run([node], wake, notice_secs=0.0)
     assert tape == [("request_stop", "a/0"), ("kill", "a/0")]
 
@@ -138,14 +167,15 @@ def test_a_second_ctrl_c_kills_at_once(make_node, wake, tape):
 def test_a_second_sigterm_changes_nothing(make_node, wake, tape):
     node = make_node("a/0")
     ending = run([node], wake, signals=[signal.SIGTERM, signal.SIGTERM])
-    assert ending == (143, "terminated by SIGTERM", None, "")
+    assert ending[:4] == (143, "terminated by SIGTERM", None, "")
     assert tape == [("request_stop", "a/0")]
 
 
 def test_a_killed_node_is_the_cause_of_its_peers_failures(make_node, wake):
-    nodes = [make_node("worker/0"), make_node("shard/0")]
-    nodes[0].failure = RAISED
-    nodes[1].failure = KILLED
+    nodes = [
+        make_node("worker/0", {"failure": RAISED}),
+        make_node("shard/0", {"failure": KILLED}),
+    ]
     ending = run(nodes, wake)
     assert ending[:3] == (1, "node died", "shard/0")
     first, *_, last = ending.detail.splitlines()
@@ -170,10 +200,156 @@ def test_the_first_reason_stays(make_node, wake):
 def test_a_node_whose_function_is_over_but_hangs_is_killed_silently(
     make_node, wake, tape
 ):
-    node = make_node("a/0")
-    node.finished_secs = 0.0
-    assert run([node], wake) == (0, "finished", None, "")
+    node = make_node("a/0", {"finished_secs": 0.0})
+    assert run([node], wake)[:4] == (0, "finished", None, "")
     assert tape == [("kill", "a/0")]
+
+
+# --------------------------------------------------------------------- starting again
+
+
+def test_a_dead_node_is_started_again_and_its_peers_are_not(
+    make_node, wake, tape, no_pauses
+):
+    nodes = [make_node("a/0", death(), STOPS), make_node("b/0")]
+    said = []
+    ending = run(nodes, wake, restart_nodes=True, on_message=said.append)
+    assert ending[:4] == (0, "stopped", "a/0", "")
+    assert tape[0] == ("start", "a/0")
+    assert [what for what, name in tape if name == "b/0"] == ["request_stop"]
+    [restart] = ending.restarts
+    assert (restart.node, restart.cause) == ("a/0", "was ended by signal SIGKILL")
+    assert restart.starts == 1
+    assert datetime.datetime.fromisoformat(restart.time).utcoffset().seconds == 0
+    [line] = said
+    assert line.startswith("a/0 was ended by signal SIGKILL; it starts again in 0 s")
+    assert line.endswith(f"log: {nodes[0].log_path}")
+
+
+def test_nodes_that_die_at_once_are_all_started_again(make_node, wake, no_pauses):
+    nodes = [make_node("a/0", death(), STOPS), make_node("b/0", death(RAISED))]
+    ending = run(nodes, wake, restart_nodes=True)
+    assert ending[:4] == (0, "stopped", "a/0", "")
+    assert sorted(each.node for each in ending.restarts) == ["a/0", "b/0"]
+
+
+def test_three_deaths_without_a_step_end_the_program(make_node, wake, tape, no_pauses):
+    nodes = [make_node("a/0", death(), death(), death(RAISED)), make_node("b/0")]
+    ending = run(nodes, wake, restart_nodes=True)
+    assert ending[:3] == (1, "node died", "a/0")
+    assert ending.detail.splitlines() == [
+        "a/0 died 3 times in a row without completing a step; the last time it failed: "
+        "ValueError: no",
+        "Last frames of its traceback:",
+        "Traceback",
+        "ValueError: no",
+        f"Log file of a/0: {nodes[0].log_path}",
+    ]
+    assert len(ending.restarts) == 2
+    assert ("request_stop", "b/0") in tape
+
+
+def test_deaths_with_steps_between_them_do_not_end_the_program(
+    make_node, wake, no_pauses
+):
+    lives = [death(), death(), death(steps=1), death(), death(), STOPS]
+    ending = run([make_node("a/0", *lives)], wake, restart_nodes=True)
+    assert ending[:4] == (0, "stopped", "a/0", "")
+    assert [each.starts for each in ending.restarts] == [1, 2, 3, 4, 5]
+
+
+def test_a_node_that_says_that_no_start_would_help_is_not_started(
+    make_node, wake, no_pauses
+):
+    fatal = endings.Failure("failed: FatalError: no", is_fatal=True)
+    ending = run([make_node("a/0", death(fatal, steps=9))], wake, restart_nodes=True)
+    assert ending[:3] == (1, "node died", "a/0")
+    assert ending.detail.startswith("a/0 failed: FatalError: no")
+    assert ending.restarts == ()
+
+
+def test_a_node_that_cannot_be_started_has_died(make_node, wake):
+    full = OSError(11, "Resource temporarily unavailable")
+    ending = run([make_node("a/0", full), make_node("b/0")], wake)
+    assert ending[:3] == (1, "node died", "a/0")
+    first = ending.detail.splitlines()[0]
+    assert first == (
+        "a/0 could not be started: [Errno 11] Resource temporarily unavailable"
+    )
+
+
+def test_a_start_that_failed_is_tried_again(make_node, wake, no_pauses):
+    full = OSError(11, "Resource temporarily unavailable")
+    ending = run([make_node("a/0", full, STOPS)], wake, restart_nodes=True)
+    assert ending[:4] == (0, "stopped", "a/0", "")
+    assert len(ending.restarts) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "exit_code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)],
+)
+def test_a_signal_in_the_pause_before_a_start_ends_the_program_without_it(
+    make_node, wake, tape, monkeypatch, number, exit_code
+):
+    monkeypatch.setattr(restarts, "_FIRST_PAUSE_SECS", 60.0)
+    nodes = [make_node("a/0", death()), make_node("b/0")]
+    supervisor = supervision.Supervisor(
+        nodes,
+        wake,
+        calls={"a/0": [], "b/0": []},
+        notice_secs=60.0,
+        restart_nodes=True,
+        on_tick=None,
+        on_message=lambda line: supervisor.receive_signal(number),
+    )
+    wake.set()
+    ending = supervisor.run()
+    assert ending.exit_code == exit_code
+    assert ending.restarts == ()
+    assert tape == [("request_stop", "b/0")]
+
+
+def test_nothing_is_started_while_the_program_ends(make_node, wake, tape, no_pauses):
+    node = make_node("a/0", ends_when=None)
+
+    def die():
+        if ("request_stop", "a/0") in tape:
+            node.failure, node.ended = RAISED, True
+
+    node.on_poll = die
+    ending = run([node, make_node("b/0", STOPS)], wake, restart_nodes=True)
+    assert ending[:3] == (0, "stopped", "b/0")
+    assert ending.restarts == ()
+    assert ("start", "a/0") not in tape
+
+
+def test_a_program_waits_for_a_start_even_when_all_others_have_ended(
+    make_node, wake, monkeypatch
+):
+    monkeypatch.setattr(restarts, "_FIRST_PAUSE_SECS", 0.05)
+    nodes = [make_node("a/0", death(), STOPS), make_node("b/0", {"ended": True})]
+    assert run(nodes, wake, restart_nodes=True).reason == "stopped"
+
+
+# -------------------------------------------------------------------------- the screen
+
+
+def test_what_a_node_says_is_shown_with_its_name_and_once(make_node, wake):
+    node = make_node("a/0", STOPS)
+    node.messages.extend(["disk full", "disk full", "disk is back"])
+    said = []
+    run([node], wake, on_message=said.append)
+    assert said == ["a/0: disk full", "a/0: disk is back"]
+
+
+def test_a_screen_that_is_gone_does_not_end_the_program(make_node, wake):
+    def on_message(line):
+        raise OSError("no terminal")
+
+    node = make_node("a/0", STOPS)
+    node.messages.append("disk full")
+    assert run([node], wake, on_message=on_message).reason == "stopped"
 
 
 def test_a_late_wake_after_closing_is_harmless():

@@ -60,10 +60,10 @@ def test_setting_after_close_does_nothing():
 
 
 class NodeOfNothing(watched.Node):
-    def start(self) -> None:
+    def poll(self) -> None:
         """Nothing to do, like the others."""
 
-    poll = request_stop = interrupt = kill = close = start
+    _start = request_stop = interrupt = kill = close = poll
 
 
 def test_a_node_knows_where_its_part_of_an_older_log_begins(tmp_path):

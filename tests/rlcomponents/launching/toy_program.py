@@ -14,6 +14,7 @@ import threading
 
 import launchpad as lp
 
+from rlcomponents import pulse
 from rlcomponents.launching import launcher
 
 STARTED = (
@@ -98,6 +99,21 @@ def has_child(run_dir):
 
 def hangs_after_return(run_dir):
     threading.Thread(target=threading.Event().wait).start()
+
+
+def dies_twice(run_dir):
+    starts = pulse.current().starts
+    print(f"dies_twice: start {starts}")
+    if starts < 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    lp.stop()
+
+
+def dies_after_its_first_step(run_dir):
+    announce(run_dir, f"start-{pulse.current().starts}")
+    pulse.current().completed_step()
+    threading.Event().wait(1.0)
+    raise ZeroDivisionError("of the second step")
 
 
 def build(run_dir, *names):

@@ -1,0 +1,67 @@
+"""Tests of when a node is started again: pauses, and when that is given up."""
+
+import pytest
+
+from rlcomponents.launching import endings, restarts, watched
+
+KILLED = endings.Failure("was ended by signal SIGKILL", by_signal=True)
+
+
+class Node(watched.Node):
+    def poll(self) -> None:
+        """Nothing to do, like the others."""
+
+    _start = request_stop = interrupt = kill = close = poll
+
+
+@pytest.fixture
+def node(tmp_path):
+    return Node("a/0", tmp_path / "log")
+
+
+def pauses(node, *steps_completed):
+    """Pauses in seconds after deaths; None where the program is to end."""
+    planner = restarts.Restarts()
+    found = []
+    for steps in steps_completed:
+        node.start()
+        node.signs.steps = steps
+        restart = planner.plan(node, KILLED, now_secs=0.0)
+        found.append(restart and restart.pause_secs)
+    return found
+
+
+def test_pauses_grow_until_a_step_is_completed(node):
+    assert pauses(node, 0, 0) == [0.5, 1.0]
+    assert pauses(node, 0, 0, 1, 0, 0) == [0.5, 1.0, 0.5, 1.0, 2.0]
+    assert pauses(node, 9, 9, 9) == [0.5, 0.5, 0.5]
+
+
+def test_the_third_death_without_a_step_is_the_last(node):
+    assert pauses(node, 0, 0, 0) == [0.5, 1.0, None]
+    assert pauses(node, 0, 0, 1, 0, 0, 0)[-1] is None
+
+
+def test_nodes_are_counted_apart(node, tmp_path):
+    planner = restarts.Restarts()
+    other = Node("b/0", tmp_path / "other")
+    for _ in range(2):
+        assert planner.plan(node, KILLED, now_secs=0.0) is not None
+        assert planner.plan(other, KILLED, now_secs=0.0) is not None
+
+
+def test_a_start_is_due_after_its_pause(node):
+    planner = restarts.Restarts()
+    planner.plan(node, KILLED, now_secs=100.0)
+    assert planner.due_secs(node) == 100.5
+    planner.note_start(node)
+    assert planner.due_secs(node) is None
+    assert [each.node for each in planner.made] == ["a/0"]
+
+
+def test_what_is_given_up_is_not_made(node):
+    planner = restarts.Restarts()
+    planner.plan(node, KILLED, now_secs=100.0)
+    planner.give_up()
+    assert planner.due_secs(node) is None
+    assert planner.made == []
