@@ -14,7 +14,7 @@ from agents.run_config import RunConfig
 from rlcomponents import core, finite, seeding
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
-from rlcomponents.parameters import shard, sharded_client
+from rlcomponents.parameters import saved_states, sharded_client, wire
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, node_state, run_folder, worker_report
 

@@ -50,11 +50,14 @@ class Snapshot(NamedTuple):
         versions: One per shard, in the order of the vector. For the target copy: the
             versions at which the copy was taken.
         steps: Agent steps counted by shard 0, all actors together.
+        target_versions: One per shard: that of its target copy now. Whoever holds a
+            copy of other versions should pull the target.
     """
 
     vector: np.ndarray
     versions: tuple[Version, ...]
     steps: int
+    target_versions: tuple[Version, ...] = ()
 
     @property
     def updates(self) -> int:
@@ -63,20 +66,27 @@ class Snapshot(NamedTuple):
 
 
 class Verdict(enum.Enum):
-    """What a shard did with its part of a gradient."""
+    """What a shard did with its part of a gradient.
+
+    `LOST`: it did not answer. It may have applied its part, or may never do so; nobody
+    sends it again.
+    """
 
     APPLIED = "applied"
     STALE = "stale"
     OTHER_EPOCH = "other_epoch"
+    LOST = "lost"
 
 
 class PushResult(NamedTuple):
     """What each shard did with its part of one gradient.
 
     Attributes:
-        verdicts: One per shard; only shards that answered `APPLIED` have changed.
+        verdicts: One per shard; only shards that answered `APPLIED` have changed, and
+            perhaps those that are `LOST`.
         staleness_updates: Per shard, its updates at arrival minus those of the
-            snapshot that the gradient was computed from. 0 for another epoch.
+            snapshot that the gradient was computed from. 0 for another epoch, and where
+            there was no answer.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -93,9 +103,9 @@ class NotInitialisedError(RuntimeError):
 
 
 class StoreUnavailableError(RuntimeError):
-    """A shard did not answer in time, or the connection to it broke.
+    """The program is to stop, and a shard that is waited for has not answered.
 
-    A pull may be tried again. A push must not: it may have been applied.
+    Until then a store waits: shards that die are started again.
     """
 
 
@@ -154,7 +164,8 @@ class ParameterStore(acme_core.VariableSource):
     ) -> PushResult:
         """Offers one gradient; each shard accepts or discards its part alone.
 
-        Never retried by the store: a gradient whose fate is unknown is lost.
+        Never sent twice: where a shard does not answer, its part of the gradient has
+        the verdict `LOST`, and the next pull waits for the shard.
 
         Args:
             gradient: `[num_parameters]` float32, finite, d(loss)/d(parameter).
@@ -171,6 +182,8 @@ class ParameterStore(acme_core.VariableSource):
     @abc.abstractmethod
     def add_steps(self, steps: int) -> int:
         """Counts agent steps that no gradient carries (actors apart from learners).
+
+        Never sent twice either: a shard that dies may lose them.
 
         Returns:
             The global count of agent steps.

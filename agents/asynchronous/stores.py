@@ -15,6 +15,7 @@ from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import (
     local_store,
     private_statistics_store,
+    saved_states,
     shard,
     sharded_client,
     shared_memory,
@@ -44,15 +45,15 @@ class ThreadStore:
     def statistics(self) -> core.StoreStatistics:
         """Returns the store's counts; zeros before there is one."""
         store = self.get()
-        return (
-            shard.ShardStatistics().as_store() if store is None else store.statistics()
-        )
+        if store is None:
+            return saved_states.ShardStatistics().as_store()
+        return store.statistics()
 
     def save(self) -> dict[str, Any]:
         """See `LocalStore`; as of an empty one before there is one."""
         store = self.get()
         if store is None:
-            return {"epoch": 0, **shard.ShardStatistics()._asdict()}
+            return {"epoch": 0, **saved_states.ShardStatistics()._asdict()}
         return store.save()
 
     def __reduce__(self) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from acme import core as acme_core
 
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import shard, sharded_store, update_rules
+from rlcomponents.parameters import shard, sharded_store, update_rules, wire
 
 
 class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
@@ -51,5 +51,5 @@ class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
 
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [
-            shard.read_reply(getattr(self._shard, method)(*each)) for each in arguments
+            wire.read_reply(getattr(self._shard, method)(*each)) for each in arguments
         ]

@@ -5,162 +5,14 @@ the learning rate is, when the target copy is taken (by `shard_rules`). No Tenso
 and no knowledge of the network: a vector of some length is all there is.
 """
 
-import functools
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from acme import core as acme_core
 
 from rlcomponents import core
-from rlcomponents.parameters import shard_rules, update_rules
-
-Buffer = bytes | memoryview
-
-Reply = tuple[int, Any]
-"""What a shard's method answers: a code and a result. `read_reply` takes it apart."""
-
-_OK, _NOT_INITIALISED, _BAD_CALL = range(3)
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-class ShardStatistics(NamedTuple):
-    """One shard's counts.
-
-    Attributes:
-        steps: Agent steps counted.
-        updates: Gradients applied.
-        discarded_stale: Gradients discarded for their age.
-        discarded_other_epoch: Gradients discarded because they came from before the
-            shard was restored.
-        staleness_sum_updates: Staleness of all gradients applied, added up.
-    """
-
-    steps: int = 0
-    updates: int = 0
-    discarded_stale: int = 0
-    discarded_other_epoch: int = 0
-    staleness_sum_updates: int = 0
-
-    def as_store(self) -> core.StoreStatistics:
-        """Returns the counts of a store whose shard 0 this is."""
-        return core.StoreStatistics(
-            steps=self.steps,
-            updates=self.updates,
-            discarded_stale=self.discarded_stale + self.discarded_other_epoch,
-            mean_staleness_updates=self.staleness_sum_updates / max(1, self.updates),
-        )
-
-
-class SavedState(NamedTuple):
-    """What a state that was saved holds, checked.
-
-    Attributes:
-        epoch: The shard's, when it was saved.
-        counts: The shard's.
-        parameters: `[size]` float32. None: the shard was not initialised.
-        slots: The update rule's statistics.
-        target: `[size]` float32, the target copy. None: none is kept.
-        target_version: At which it was taken.
-    """
-
-    epoch: int
-    counts: ShardStatistics
-    parameters: np.ndarray | None
-    slots: update_rules.State
-    target: np.ndarray | None
-    target_version: core.Version
-
-
-def read_saved_state(
-    state: Mapping[str, np.ndarray | int], rules: shard_rules.ShardRules
-) -> SavedState:
-    """Returns copies of what `save` returned.
-
-    Args:
-        state: From `save` of a shard, or of a store in memory.
-        rules: Of the shard that is to go on from it.
-
-    Raises:
-        ValueError: Saved under another update rule, or without the target copy that
-            is to be kept.
-    """
-    try:
-        epoch = int(state["epoch"])
-        counts = ShardStatistics(*(int(state[n]) for n in ShardStatistics._fields))
-        if "parameters" not in state:
-            return SavedState(epoch, counts, None, {}, None, core.Version(epoch, 0))
-        parameters = np.array(state["parameters"], np.float32)
-        slots = rules.update_rule.make_state(parameters.size)
-        for name, slot in slots.items():
-            saved = np.asarray(state[f"slots/{name}"])
-            if saved.shape != slot.shape:
-                raise ValueError(
-                    f"The saved slots/{name} has shape {saved.shape}: it must have "
-                    f"{slot.shape}, as the saved parameters."
-                )
-            slot[...] = saved
-        target, target_version = None, core.Version(epoch, 0)
-        if rules.keeps_target:
-            target = np.array(state["target_parameters"], np.float32)
-            target_version = core.Version(
-                int(state["target_epoch"]), int(state["target_updates"])
-            )
-    except KeyError as error:
-        raise ValueError(
-            f"The saved state has no {error}: restore it under the update rule and "
-            f"target copy it was saved with, not under {rules.update_rule}."
-        ) from error
-    return SavedState(epoch, counts, parameters, slots, target, target_version)
-
-
-def read_reply(reply: Reply) -> Any:
-    """Returns the result that a shard's method answered, or raises its error.
-
-    Raises:
-        NotInitialisedError: The shard holds no parameters yet.
-        ValueError: The shard refused the arguments.
-    """
-    code, result = reply
-    if code == _NOT_INITIALISED:
-        raise core.NotInitialisedError(result)
-    if code == _BAD_CALL:
-        raise ValueError(result)
-    return result
-
-
-def as_float32(vector: Buffer) -> np.ndarray:
-    """Returns a read-only view of the values."""
-    if len(vector) % 4:
-        raise ValueError(f"{len(vector)} bytes are no whole number of float32 values.")
-    return np.frombuffer(vector, np.float32)
-
-
-def checked_steps(steps: int) -> int:
-    """Returns `steps`, which must not be negative."""
-    if steps < 0:
-        raise ValueError(f"{steps} agent steps: give 0 or more.")
-    return steps
-
-
-def _answers(
-    method: Callable[Concatenate["ParameterShard", _P], _R],
-) -> Callable[Concatenate["ParameterShard", _P], Reply]:
-    """Makes a method answer `Reply`: courier would lose an exception's class."""
-
-    @functools.wraps(method)
-    def answer(self: "ParameterShard", *args: _P.args, **kwargs: _P.kwargs) -> Reply:
-        try:
-            return _OK, method(self, *args, **kwargs)
-        except core.NotInitialisedError as error:
-            return _NOT_INITIALISED, str(error)
-        except ValueError as error:
-            return _BAD_CALL, str(error)
-
-    return answer
+from rlcomponents.parameters import saved_states, shard_rules, update_rules, wire
 
 
 class ParameterShard(acme_core.Saveable):
@@ -169,7 +21,7 @@ class ParameterShard(acme_core.Saveable):
     Served over courier, whose calls never return when given an array: vectors come as
     `bytes` (any buffer of bytes, within one process), and go as `bytes`, which is
     faster too. `initialise`, `pull`, `push`, `add_steps` and `statistics` answer
-    `Reply`; `rlcomponents.core.ParameterStore` says what they mean. `save` and
+    `wire.Reply`; `rlcomponents.core.ParameterStore` says what they mean. `save` and
     `restore` are for the shard's own process: a saved state holds arrays, so `restore`
     cannot be called over courier.
 
@@ -224,10 +76,10 @@ class ParameterShard(acme_core.Saveable):
         self._discarded_other_epoch = 0
         self._staleness_sum_updates = 0
 
-    @_answers
-    def initialise(self, vector: Buffer) -> bool:
+    @wire.answers
+    def initialise(self, vector: wire.Buffer) -> bool:
         """Takes `[size]` float32 as parameters, unless there are some already."""
-        values = as_float32(vector)
+        values = wire.as_float32(vector)
         if not values.size:
             raise ValueError("The initial parameters of a shard are empty.")
         with self._lock:
@@ -240,24 +92,26 @@ class ParameterShard(acme_core.Saveable):
                 self._copy_target()
             return True
 
-    @_answers
-    def pull(self, target: bool = False) -> tuple[bytes, int, int, int]:
+    @wire.answers
+    def pull(self, target: bool = False) -> tuple[bytes, int, int, int, int, int]:
         """Returns the parameters, or the target copy, as of one moment.
 
         Returns:
             `[size]` float32, then the epoch and updates of its version, then the
-            agent steps counted until now.
+            agent steps counted until now, then the epoch and updates of the target
+            copy's version.
         """
         with self._lock:
             self._check_initialised()
+            clocks = self._steps, *self._target_version
             if not target:
-                return self._publish(), self._epoch, self._updates, self._steps
+                return self._publish(), self._epoch, self._updates, *clocks
             self._rules.check_keeps_target()
-            return self._target, *self._target_version, self._steps
+            return self._target, *self._target_version, *clocks
 
-    @_answers
+    @wire.answers
     def push(
-        self, gradient: Buffer, epoch: int, updates: int, steps: int
+        self, gradient: wire.Buffer, epoch: int, updates: int, steps: int
     ) -> tuple[str, int]:
         """Counts the steps, then applies the gradient or discards it.
 
@@ -274,7 +128,7 @@ class ParameterShard(acme_core.Saveable):
         Returns:
             The value of a `core.Verdict`, and the staleness in updates.
         """
-        values = as_float32(gradient)
+        values = wire.as_float32(gradient)
         with self._lock:
             vector = self._check_initialised()
             self._check_size(values)
@@ -282,7 +136,7 @@ class ParameterShard(acme_core.Saveable):
                 core.Version(epoch, updates), core.Version(self._epoch, self._updates)
             )
             rate = self._rules.learning_rate(self._steps)
-            self._steps += checked_steps(steps)
+            self._steps += shard_rules.checked_steps(steps)
             if verdict is core.Verdict.OTHER_EPOCH:
                 self._discarded_other_epoch += 1
             elif verdict is core.Verdict.STALE:
@@ -295,17 +149,17 @@ class ParameterShard(acme_core.Saveable):
             self._copy_target_if_due()
             return verdict.value, staleness
 
-    @_answers
+    @wire.answers
     def add_steps(self, steps: int) -> int:
         """Counts agent steps; returns the count."""
         with self._lock:
-            self._steps += checked_steps(steps)
+            self._steps += shard_rules.checked_steps(steps)
             self._copy_target_if_due()
             return self._steps
 
-    @_answers
+    @wire.answers
     def statistics(self) -> tuple[int, ...]:
-        """Returns the fields of `ShardStatistics`, so far."""
+        """Returns the fields of `saved_states.ShardStatistics`, so far."""
         with self._lock:
             return tuple(self._counts())
 
@@ -326,7 +180,7 @@ class ParameterShard(acme_core.Saveable):
                 for name, slot in self._state.items():
                     state[f"slots/{name}"] = slot.copy()
                 if self._rules.keeps_target:
-                    state["target_parameters"] = as_float32(self._target).copy()
+                    state["target_parameters"] = wire.as_float32(self._target).copy()
                     state["target_epoch"] = self._target_version.epoch
                     state["target_updates"] = self._target_version.updates
             return state
@@ -346,7 +200,7 @@ class ParameterShard(acme_core.Saveable):
             ValueError: Saved under another rule, or without the target copy that
                 this shard keeps. Nothing has changed then.
         """
-        saved = read_saved_state(state, self._rules)
+        saved = saved_states.read(state, self._rules)
         with self._lock:
             self._vector, self._state, self._published = (
                 saved.parameters,
@@ -367,9 +221,9 @@ class ParameterShard(acme_core.Saveable):
                 steps=self._steps, updates=self._updates
             )
 
-    def _counts(self) -> ShardStatistics:
+    def _counts(self) -> saved_states.ShardStatistics:
         """Returns the counts. Needs the lock."""
-        return ShardStatistics(
+        return saved_states.ShardStatistics(
             self._steps,
             self._updates,
             self._discarded_stale,

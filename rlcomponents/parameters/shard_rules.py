@@ -117,3 +117,10 @@ class ShardRules:
         if limit is not None and staleness > limit:
             return core.Verdict.STALE, staleness
         return core.Verdict.APPLIED, staleness
+
+
+def checked_steps(steps: int) -> int:
+    """Returns `steps`, which must not be negative."""
+    if steps < 0:
+        raise ValueError(f"{steps} agent steps: give 0 or more.")
+    return steps

@@ -9,7 +9,7 @@ import numpy as np
 
 from rlcomponents import core
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import shard, sharded_store
+from rlcomponents.parameters import sharded_store, wire
 
 _UNAVAILABLE_CODES = frozenset(("CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE"))
 
@@ -78,7 +78,7 @@ class ShardedClient(sharded_store.ShardedStore):
 
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         clients = self._clients[: len(arguments)]
-        calls: list[futures.Future[shard.Reply]] = [
+        calls: list[futures.Future[wire.Reply]] = [
             getattr(client.futures, method)(
                 *(bytes(x) if isinstance(x, memoryview) else x for x in each)
             )
@@ -106,4 +106,4 @@ class ShardedClient(sharded_store.ShardedStore):
                 f"{method} failed for {len(failures)} of {len(clients)} parameter "
                 f"shards ({'; '.join(failures)})."
             )
-        return [shard.read_reply(reply) for reply in replies]
+        return [wire.read_reply(reply) for reply in replies]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rlcomponents import core
-from rlcomponents.parameters import gradients, shard
+from rlcomponents.parameters import gradients, saved_states
 from rlcomponents.parameters import layout as layouts
 
 
@@ -53,7 +53,7 @@ class ShardedStore(core.ParameterStore):
         """See `core.ParameterStore`."""
         replies = self._call("pull", [(target,)] * len(self._slices))
         vector = np.empty(self.layout.num_parameters, np.float32)
-        for place, (part, _, _, _) in zip(self._slices, replies, strict=True):
+        for place, (part, *_) in zip(self._slices, replies, strict=True):
             values = np.frombuffer(part, np.float32)
             if values.shape != vector[place].shape:
                 raise ValueError(
@@ -62,8 +62,12 @@ class ShardedStore(core.ParameterStore):
                     "network and number of shards."
                 )
             vector[place] = values
-        versions = (core.Version(epoch, updates) for _, epoch, updates, _ in replies)
-        return core.Snapshot(vector, tuple(versions), replies[0][-1])
+        return core.Snapshot(
+            vector,
+            versions=tuple(core.Version(*reply[1:3]) for reply in replies),
+            steps=replies[0][3],
+            target_versions=tuple(core.Version(*reply[4:6]) for reply in replies),
+        )
 
     def push(
         self, gradient: np.ndarray, versions: Sequence[core.Version], steps: int
@@ -97,7 +101,7 @@ class ShardedStore(core.ParameterStore):
     def statistics(self) -> core.StoreStatistics:
         """See `core.ParameterStore`. Asks shard 0 alone."""
         (fields,) = self._call("statistics", [()])
-        return shard.ShardStatistics(*fields).as_store()
+        return saved_states.ShardStatistics(*fields).as_store()
 
     def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
         """Returns copies of the named sets of variables; see `acme.core`.

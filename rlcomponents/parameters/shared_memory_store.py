@@ -11,12 +11,13 @@ from acme import core as acme_core
 from rlcomponents import core
 from rlcomponents.parameters import (
     gradients,
-    shard,
+    saved_states,
     shard_rules,
     sharded_store,
     shared_memory,
     shared_parameters,
     update_rules,
+    wire,
 )
 from rlcomponents.parameters import layout as layouts
 
@@ -114,7 +115,7 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             ValueError: Saved under another rule, for another number of parameters, or
                 without the target copy that this store keeps. Nothing has changed then.
         """
-        saved = shard.read_saved_state(state, self._rules)
+        saved = saved_states.read(state, self._rules)
         if saved.parameters is not None:
             gradients.check(saved.parameters, self.layout, "saved state")
         with self._shared.set_up_locked():
@@ -130,8 +131,8 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [getattr(self, f"_{method}")(*each) for each in arguments]
 
-    def _initialise(self, vector: shard.Buffer) -> bool:
-        values = shard.as_float32(vector)
+    def _initialise(self, vector: wire.Buffer) -> bool:
+        values = wire.as_float32(vector)
         shared = self._shared
         with shared.set_up_locked():
             if shared.is_ready:
@@ -145,30 +146,30 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             )
             return True
 
-    def _pull(self, target: bool) -> tuple[np.ndarray, int, int, int]:
-        """Returns values, version and steps; the caller copies the values.
+    def _pull(self, target: bool) -> tuple[np.ndarray, int, int, int, int, int]:
+        """Returns values, clocks as a shard does; the caller copies the values.
 
-        The target copy, which changes as a whole, comes as a copy.
+        The target copy, which changes as a whole, comes as a copy. One that is due is
+        taken here too: the worker whose count made it due may not have come to it yet.
         """
         shared, arrays = self._shared, self._arrays()
         if not target:
             # Counted before the caller copies the values: they are as new, or newer.
             epoch, counts = shared.epoch, shared.counts()
-            return arrays.parameters, epoch, counts.updates, counts.steps
+            self._notice_target()
+            clocks = counts.updates, counts.steps, *shared.target_version
+            return arrays.parameters, epoch, *clocks
         self._rules.check_keeps_target()
-        # A copy that is due is taken here too: who has seen the steps or updates that
-        # make it due is not given the one before, although the worker whose count it
-        # was may not have come to it yet.
         with shared.target_locked():
             self._copy_target_if_due()
             values, version = arrays.target.copy(), shared.target_version
-        return values, *version, shared.counts().steps
+        return values, *version, shared.counts().steps, *version
 
     def _push(
-        self, gradient: shard.Buffer, epoch: int, updates: int, steps: int
+        self, gradient: wire.Buffer, epoch: int, updates: int, steps: int
     ) -> tuple[str, int]:
         """Counts the steps, then applies the gradient or discards it."""
-        values, rules = shard.as_float32(gradient), self._rules
+        values, rules = wire.as_float32(gradient), self._rules
         with self._push_lock:
             arrays, counts = self._arrays(), self._shared.counts()
             verdict, staleness = rules.judge(
@@ -176,7 +177,7 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
                 core.Version(self._shared.epoch, counts.updates),
             )
             row = self._shared.own_row()
-            row[shared_parameters.STEPS] += shard.checked_steps(steps)
+            row[shared_parameters.STEPS] += shard_rules.checked_steps(steps)
             if verdict is core.Verdict.OTHER_EPOCH:
                 row[shared_parameters.DISCARDED_OTHER_EPOCH] += 1
             elif verdict is core.Verdict.STALE:
@@ -192,7 +193,7 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
     def _add_steps(self, steps: int) -> int:
         with self._push_lock:
             row = self._shared.own_row()
-            row[shared_parameters.STEPS] += shard.checked_steps(steps)
+            row[shared_parameters.STEPS] += shard_rules.checked_steps(steps)
         self._notice_target()
         return self._shared.counts().steps
 
@@ -216,7 +217,7 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             version = core.Version(self._shared.epoch, counts.updates)
             self._shared.copy_target(version, phase)
 
-    def _target_phase(self, counts: shard.ShardStatistics) -> int:
+    def _target_phase(self, counts: saved_states.ShardStatistics) -> int:
         return self._rules.target_phase(steps=counts.steps, updates=counts.updates)
 
     def _write(

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from rlcomponents import core
-from rlcomponents.parameters import shard, shared_memory
+from rlcomponents.parameters import saved_states, shared_memory
 
 PARAMETERS = "parameters"
 TARGET_PARAMETERS = "target_parameters"
@@ -46,7 +46,7 @@ _IS_READY, _EPOCH, _TARGET_EPOCH, _TARGET_UPDATES, _TARGET_PHASE = range(5)
 _SET_UP_LOCK = 0
 _TARGET_LOCK = _NUM_ROWS
 
-_NUM_COUNTS = len(shard.ShardStatistics._fields)
+_NUM_COUNTS = len(saved_states.ShardStatistics._fields)
 STEPS, UPDATES, DISCARDED_STALE, DISCARDED_OTHER_EPOCH, STALENESS_SUM_UPDATES = range(
     _NUM_COUNTS
 )
@@ -79,9 +79,11 @@ class SharedParameters:
         """See `core.ParameterStore`."""
         return self.counts().as_store()
 
-    def counts(self) -> shard.ShardStatistics:
+    def counts(self) -> saved_states.ShardStatistics:
         """Returns the counts of all workers together."""
-        return shard.ShardStatistics(*np.add.reduce(self._rows).tolist()[:_NUM_COUNTS])
+        return saved_states.ShardStatistics(
+            *np.add.reduce(self._rows).tolist()[:_NUM_COUNTS]
+        )
 
     def save(self) -> dict[str, np.ndarray | int]:
         """Returns what `SharedMemoryStore.restore` needs.
@@ -169,7 +171,7 @@ class SharedParameters:
                 )
         return self._row
 
-    def restore_counts(self, counts: shard.ShardStatistics) -> None:
+    def restore_counts(self, counts: saved_states.ShardStatistics) -> None:
         """Makes the counts go on from others. Needs `set_up_locked`."""
         now = self.counts()
         for place, (new, old) in enumerate(zip(counts, now, strict=True)):

@@ -289,6 +289,20 @@ class StoreContract:
                 copied.append(update)
         assert copied == [7, 14, 21]
 
+    @pytest.mark.parametrize(
+        "period", [{"target_period_updates": 3}, {"target_period_steps": 3}]
+    )
+    def test_a_pull_says_which_target_copy_there_is(
+        self, make_store: MakeStore, period: dict[str, int]
+    ) -> None:
+        store = _initialised(make_store, **period)
+        for _ in range(7):
+            snapshot, target = store.pull(), store.pull(target=True)
+            assert snapshot.target_versions == target.versions
+            assert target.target_versions == target.versions
+            store.push(ONES, snapshot.versions, steps=1)
+        assert set(store.pull().target_versions) == {core.Version(0, 6)}
+
     def test_discarded_gradients_do_not_move_the_target_clock(
         self, make_store: MakeStore
     ) -> None:

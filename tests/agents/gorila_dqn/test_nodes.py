@@ -9,7 +9,7 @@ import pytest
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import nodes, program
 from rlcomponents.environments import catch
-from rlcomponents.parameters import shard
+from rlcomponents.parameters import saved_states, wire
 from rlcomponents.runs import run_folder, summary
 from rlcomponents.testing import harness
 

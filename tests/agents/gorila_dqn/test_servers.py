@@ -7,7 +7,7 @@ import pytest
 
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import servers
-from rlcomponents.parameters import shard
+from rlcomponents.parameters import wire
 from rlcomponents.runs import checkpoints, run_folder, summary
 from rlcomponents.testing import in_process
 
@@ -18,11 +18,11 @@ def make_config(**settings):
 
 def push(parameter_shard, gradient, updates, steps=1):
     reply = parameter_shard.push(np.float32(gradient).tobytes(), 0, updates, steps)
-    return shard.read_reply(reply)
+    return wire.read_reply(reply)
 
 
 def values(parameter_shard, *, target=False):
-    reply = shard.read_reply(parameter_shard.pull(target))
+    reply = wire.read_reply(parameter_shard.pull(target))
     return np.frombuffer(reply[0], np.float32).tolist()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rlcomponents import core, schedules
-from rlcomponents.parameters import shard, update_rules
+from rlcomponents.parameters import saved_states, shard, update_rules, wire
 
 ONES = np.ones(4, np.float32)
 
@@ -32,8 +32,9 @@ def pushed(updates, **settings):
 
 
 def pull(made, **kwargs):
-    vector, *rest = shard.read_reply(made.pull(**kwargs))
-    return np.frombuffer(vector, np.float32), *rest
+    """Returns the values, and the epoch, the updates and the steps with them."""
+    vector, *clocks = wire.read_reply(made.pull(**kwargs))
+    return np.frombuffer(vector, np.float32), *clocks[:3]
 
 
 @pytest.mark.parametrize(
@@ -54,11 +55,11 @@ def test_errors_cross_the_wire_as_codes():
     made = make_shard()
     for reply in (made.pull(), made.push(ONES.tobytes(), 0, 0, 1)):
         with pytest.raises(core.NotInitialisedError):
-            shard.read_reply(reply)
+            wire.read_reply(reply)
     with pytest.raises(ValueError, match="5 bytes are no whole number"):
-        shard.read_reply(made.initialise(b"12345"))
+        wire.read_reply(made.initialise(b"12345"))
     with pytest.raises(ValueError, match="are empty"):
-        shard.read_reply(made.initialise(b""))
+        wire.read_reply(made.initialise(b""))
 
 
 def test_answers_are_plain_values():
@@ -74,7 +75,7 @@ def test_stale_and_other_epoch_are_counted_apart():
     made.push(ONES.tobytes(), 0, 0, 1)
     made.push(ONES.tobytes(), 3, 0, 1)
     made.push(ONES.tobytes(), 3, 0, 1)
-    counts = shard.ShardStatistics(*shard.read_reply(made.statistics()))
+    counts = saved_states.ShardStatistics(*wire.read_reply(made.statistics()))
     assert counts.discarded_stale == 1
     assert counts.discarded_other_epoch == 2
 
@@ -86,8 +87,8 @@ def test_a_restored_shard_goes_on_in_an_epoch_of_its_own():
     _, epoch, updates, steps = pull(made)
     assert (epoch, updates, steps) == (1, 5, 15)
     # A gradient from before the restart, and one from after it.
-    assert shard.read_reply(made.push(ONES.tobytes(), 0, 5, 1)) == ("other_epoch", 0)
-    assert shard.read_reply(made.push(ONES.tobytes(), 1, 5, 1)) == ("applied", 0)
+    assert wire.read_reply(made.push(ONES.tobytes(), 0, 5, 1)) == ("other_epoch", 0)
+    assert wire.read_reply(made.push(ONES.tobytes(), 1, 5, 1)) == ("applied", 0)
 
 
 def test_two_starts_from_one_saved_state_have_different_epochs():
@@ -109,8 +110,8 @@ def test_restored_counts_go_on():
     made = make_shard()
     made.restore(first.save())
     made.push(ONES.tobytes(), 1, 0, 2)  # Stale again.
-    counts = shard.ShardStatistics(*shard.read_reply(made.statistics()))
-    assert counts == shard.ShardStatistics(
+    counts = saved_states.ShardStatistics(*wire.read_reply(made.statistics()))
+    assert counts == saved_states.ShardStatistics(
         steps=7 * 3 + 6 * 2,
         updates=8,
         discarded_stale=2,
@@ -159,7 +160,7 @@ def test_an_empty_shard_is_saved_and_restored_with_its_counts():
     first.add_steps(8)
     made = make_shard()
     made.restore(first.save())
-    assert shard.read_reply(made.add_steps(0)) == 8
+    assert wire.read_reply(made.add_steps(0)) == 8
     with pytest.raises(core.NotInitialisedError):
         pull(made)
 

@@ -138,7 +138,7 @@ def test_all_shards_are_asked_before_any_has_answered():
         while not all(client.calls for client in clients):
             futures.wait([pull], timeout=0.001)
         for client, part in zip(clients, LAYOUT.shard_slices(3), strict=True):
-            client.calls[0][-1].set_result((0, (ONES[part].tobytes(), 0, 5, 9)))
+            client.calls[0][-1].set_result((0, (ONES[part].tobytes(), 0, 5, 9, 0, 4)))
         snapshot = pull.result()
     np.testing.assert_array_equal(snapshot.vector, ONES)
     assert snapshot.versions == (core.Version(0, 5),) * 3

@@ -3,7 +3,7 @@
 import pytest
 
 from rlcomponents import core
-from rlcomponents.parameters import shard, sharded_store
+from rlcomponents.parameters import sharded_store, wire
 from rlcomponents.testing import store_contract
 
 LAYOUT = store_contract.LAYOUT
@@ -22,7 +22,7 @@ class DirectStore(sharded_store.ShardedStore):
             getattr(each, method)(*args)
             for each, args in zip(self._shards, arguments, strict=False)
         )
-        return [shard.read_reply(reply) for reply in replies]
+        return [wire.read_reply(reply) for reply in replies]
 
 
 def make_shards(num_shards, **settings):

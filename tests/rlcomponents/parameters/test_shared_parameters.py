@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlcomponents import core
-from rlcomponents.parameters import shard, shared_memory, shared_parameters
+from rlcomponents.parameters import saved_states, shared_memory, shared_parameters
 
 FACTS = {"network": "3 parameters"}
 NO_TARGET = {"target_version": core.Version(0, 0), "target_phase": 0}
@@ -29,7 +29,7 @@ def test_memory_that_nobody_used_has_no_counts_and_no_parameters(handle):
     shared = opened(handle)
     assert not shared.is_ready
     assert shared.statistics() == core.StoreStatistics(0, 0, 0, 0.0)
-    assert shared.save() == {"epoch": 0, **shard.ShardStatistics()._asdict()}
+    assert shared.save() == {"epoch": 0, **saved_states.ShardStatistics()._asdict()}
     with pytest.raises(core.NotInitialisedError):
         shared.arrays()
 
