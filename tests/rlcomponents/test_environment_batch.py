@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from rlcomponents import environment_batch, environment_loop
+from rlcomponents import environment_batch, environment_loop, finite
 from rlcomponents.testing import fakes
 
+NAN_REWARD = {"reward": float("nan")}
+NAN_OBSERVATION = {"observation": np.array([0, np.nan, 0], np.float32)}
 
-def make(*environments):
-    return environment_batch.EnvironmentBatch(environments)
+
+def make(*environments, watch=None):
+    return environment_batch.EnvironmentBatch(environments, watch=watch)
 
 
 def act(batch, action=0):
@@ -86,4 +89,49 @@ def test_scores_of_several_environments_are_kept_apart():
 def test_what_the_specs_do_not_say_is_refused():
     batch = make(fakes.FaultyGame([[1.0]], {(0, 0, 1): {"reward": "a lot"}}))
     with pytest.raises(ValueError, match="The reward is 'a lot' at step 1"):
+        act(batch)
+
+
+def test_a_step_that_is_not_finite_breaks_the_step_of_all(capsys):
+    watch = finite.Watch("worker/1")
+    whole = fakes.ScriptedGame([[2.0, 3.0, 4.0]])
+    broken = fakes.FaultyGame([[1.0] * 4], {(0, 0, 2): NAN_REWARD})
+    batch = make(whole, broken, watch=watch)
+    assert isinstance(act(batch), environment_batch.BatchStep)
+    assert act(batch) == environment_batch.BrokenStep(())
+    # The one to blame begins anew; the other goes on, and its score is whole.
+    observations, is_first = batch.observe()
+    assert observations.tolist() == [[0, 0, 2], [1, 0, 0]]
+    assert is_first.tolist() == [False, True]
+    [episode] = act(batch).episodes
+    assert episode.episode_return == 9.0
+    assert watch.count == 1
+    sentence = "worker/1, environment 1, episode 1, step 2: reward is nan;"
+    assert capsys.readouterr().out.startswith(sentence)
+
+
+def test_games_that_end_beside_a_broken_step_are_told():
+    whole = fakes.ScriptedGame([[2.0]])
+    broken = fakes.FaultyGame([[1.0]], {(0, 0, 1): NAN_OBSERVATION})
+    step = act(make(whole, broken))
+    assert step == environment_batch.BrokenStep(
+        (environment_loop.EpisodeEnd(episode_return=2.0, length_steps=1),)
+    )
+
+
+def test_first_observations_to_act_on_are_finite():
+    faults = {(game, 0, 0): NAN_OBSERVATION for game in range(2)}
+    observations, is_first = make(fakes.FaultyGame([[1.0]], faults)).observe()
+    assert observations.tolist() == [[2, 0, 0]]
+    assert is_first.tolist() == [True]
+
+
+def test_one_environment_of_many_that_is_never_finite_ends_the_program():
+    faults = {(game, 0, 1): NAN_REWARD for game in range(9)}
+    whole = fakes.ScriptedGame([[1.0]])
+    watch = finite.Watch("worker/1", max_in_a_row=4)
+    batch = make(whole, fakes.FaultyGame([[1.0]], faults), watch=watch)
+    for _ in range(3):
+        act(batch)
+    with pytest.raises(finite.NonFiniteError, match="worker/1, environment 1, episode"):
         act(batch)

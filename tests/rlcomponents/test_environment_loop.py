@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from acme import core as acme_core
 
-from rlcomponents import environment_loop
+from rlcomponents import environment_loop, finite
 from rlcomponents.environments import catch
 from rlcomponents.testing import fake_replay, fakes
 
@@ -115,3 +115,104 @@ def test_running_steps_until_something_raises():
     with pytest.raises(KeyboardInterrupt):
         loop.run()
     assert game.actions == [1, 1, 1]
+
+
+# ------------------------------------------------------------------ what is not finite
+
+NAN_REWARD = {"reward": float("nan")}
+NAN_OBSERVATION = {"observation": np.array([0, np.nan, 0], np.float32)}
+
+
+@pytest.mark.parametrize(
+    "fault", [NAN_REWARD, NAN_OBSERVATION, {"discount": float("inf")}]
+)
+@pytest.mark.parametrize("num_steps", [1, 3])
+def test_a_broken_episode_keeps_what_was_complete_and_the_next_is_whole(
+    num_steps, fault, capsys
+):
+    adder = fake_replay.RecordingAdder(discount=0.5, num_steps=num_steps)
+    game = fakes.FaultyGame([[1, 2, 3, 4, 5]], {(0, 0, 5): fault})
+    ends = run(game, 10, adder)
+    # Whole items only: none holds the fifth step, or leads from one game to the next.
+    whole = [
+        (step, tuple(item.observation), tuple(item.next_observation))
+        for step, item in enumerate(adder.transitions)
+    ]
+    first, second = 5 - num_steps, 5
+    assert len(whole) == first + second
+    for step, observation, next_observation in whole[:first]:
+        assert (observation, next_observation) == (
+            (0, 0, step),
+            (0, 0, step + num_steps),
+        )
+    for step, observation, next_observation in whole[first:]:
+        start = step - first
+        end = min(start + num_steps, 5)
+        assert (observation, next_observation) == ((1, 0, start), (1, 0, end))
+    assert all(np.isfinite(item.reward) for item in adder.transitions)
+    assert ends == [None] * 9 + [environment_loop.EpisodeEnd(15.0, 5)]
+    assert "environment, episode 1, step 5: " in capsys.readouterr().out
+
+
+def test_the_actor_sees_nothing_of_a_step_that_is_not_finite():
+    actor = NotingActor()
+    game = fakes.FaultyGame([[0, 0, 0]], {(0, 0, 2): NAN_REWARD})
+    loop = environment_loop.EnvironmentLoop(game, actor)
+    for _ in range(3):
+        loop.step()
+    assert actor.calls == [
+        ("observe_first", 0, 0, 0),
+        ("select_action", 0, 0, 0),
+        ("observe", 1, 0, 0, 1),
+        ("update",),
+        ("select_action", 0, 0, 1),
+        ("observe_first", 1, 0, 0),
+        ("select_action", 1, 0, 0),
+        ("observe", 1, 1, 0, 1),
+        ("update",),
+    ]
+
+
+def test_nothing_is_acted_on_before_a_first_observation_is_finite():
+    actor = NotingActor()
+    watch = finite.Watch()
+    faults = {(game, 0, 0): NAN_OBSERVATION for game in range(3)}
+    game = fakes.FaultyGame([[0, 0]], faults)
+    environment_loop.EnvironmentLoop(game, actor, watch=watch).step()
+    assert actor.calls[0] == ("observe_first", 3, 0, 0)
+    assert watch.count == 3
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_game_of_which_a_part_was_not_finite_has_no_score(step):
+    # Lives of 2 steps. Of step 2 in the second life, the game goes on with the third.
+    faults = {(0, 1, step): NAN_REWARD}
+    ends = run(fakes.FaultyGame([[1, 2], [3, 4], [5, 6]], faults), 12)
+    scores = [end.episode_return for end in ends if end is not None]
+    assert scores == [21.0]  # Of the second game.
+
+
+def test_episodes_in_a_row_that_are_not_finite_end_the_loop():
+    faults = {(game, 0, 2): NAN_REWARD for game in (0, 1, 3, 4, 5)}
+    loop = environment_loop.EnvironmentLoop(
+        fakes.FaultyGame([[1, 2]], faults),
+        NotingActor(),
+        watch=finite.Watch("actor/1", max_in_a_row=3),
+    )
+    for _ in range(11):  # The third game is whole.
+        loop.step()
+    with pytest.raises(finite.NonFiniteError) as caught:
+        loop.step()
+    assert str(caught.value) == (
+        "actor/1, episode 6, step 2: reward is nan, the last of 3 in a row that were "
+        "not finite (max_nonfinite_in_a_row): mend the environment."
+    )
+
+
+def test_an_environment_that_never_begins_finitely_ends_the_loop():
+    faults = {(game, 0, 0): NAN_OBSERVATION for game in range(20)}
+    loop = environment_loop.EnvironmentLoop(
+        fakes.FaultyGame([[1]], faults), NotingActor()
+    )
+    with pytest.raises(finite.NonFiniteError, match=r"episode 10, step 0: observation"):
+        loop.step()

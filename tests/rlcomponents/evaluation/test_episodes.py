@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from acme import core as acme_core
 
+from rlcomponents import finite
 from rlcomponents.evaluation import episodes
+from rlcomponents.testing import fakes
 
 FIRST, MID, LAST = dm_env.StepType
 
@@ -182,3 +184,38 @@ def test_zero_is_refused(num_episodes, max_episode_steps, message):
             num_episodes,
             max_episode_steps=max_episode_steps,
         )
+
+
+# ------------------------------------------------------------------ what is not finite
+
+NAN_REWARD = {"reward": float("nan")}
+NAN_OBSERVATION = {"observation": np.array([0, np.nan, 0], np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("place", "fault", "where"),
+    [
+        ((1, 0, 2), NAN_REWARD, "episode 2, step 2: reward is nan"),
+        ((1, 1, 1), NAN_OBSERVATION, "episode 2, step 3: observation is nan in 1"),
+        ((1, 1, 0), NAN_OBSERVATION, "episode 2, step 2: observation is nan in 1"),
+        ((1, 0, 0), NAN_OBSERVATION, "episode 2, step 0: observation is nan in 1"),
+    ],
+    ids=["end of a life", "end of a game", "next life", "next game"],
+)
+def test_a_game_that_is_not_finite_is_not_averaged_in(place, fault, where, capsys):
+    actor = WatchedActor()
+    game = fakes.FaultyGame([[1, 2], [4]], {place: fault})
+    results = episodes.play_episodes(game, actor, 2)
+    assert results.returns == (7.0, 7.0)
+    assert results.lengths_steps == (3, 3)
+    assert np.isfinite([seen[1:] for seen in actor.observed]).all()
+    # The game in its place is a new one.
+    assert (FIRST, 2, 0, 0) in actor.observed
+    assert f"evaluation, {where}" in capsys.readouterr().out
+
+
+def test_games_in_a_row_that_are_not_finite_end_the_evaluation():
+    faults = {(game, 0, 1): NAN_REWARD for game in range(20)}
+    game = fakes.FaultyGame([[1]], faults)
+    with pytest.raises(finite.NonFiniteError, match="episode 10, step 1: reward is na"):
+        episodes.play_episodes(game, WatchedActor(), 1)

@@ -201,6 +201,56 @@ def test_else_no_action_follows():
     assert player.collect().next_action is None
 
 
+# ------------------------------------------------------------------ what is not finite
+
+NAN_REWARD = {"reward": float("nan")}
+NAN_OBSERVATION = {"observation": np.array([0, np.nan, 0], np.float32)}
+
+
+@pytest.mark.parametrize("fault", [NAN_REWARD, NAN_OBSERVATION])
+def test_a_rollout_that_is_not_finite_is_dropped_whole_and_its_steps_counted(fault):
+    game = fakes.FaultyGame([[1.0] * 4], {(0, 0, 3): fault})
+    player = Player(game, max_steps=5)
+    assert player.collector.collect(keep_next_action=False) == (None, (), 3)
+    rollout, games, steps = player.collector.collect(keep_next_action=False)
+    assert column(rollout.observation) == [[1, 0, step] for step in range(4)]
+    assert column(rollout.is_first) == [True, False, False, False]
+    assert np.isfinite(rollout.n_step_returns()).all()
+    assert (games[0].episode_return, steps) == (4.0, 4)
+
+
+def test_nobody_asks_for_the_value_of_what_is_not_finite():
+    game = fakes.FaultyGame([[1.0] * 4], {(0, 0, 2): NAN_OBSERVATION})
+    player = Player(game, max_steps=2)
+    player.collect()
+    assert player.policy.asked == []
+
+
+def test_after_a_dropped_rollout_the_others_go_on_from_the_state_they_acted_with():
+    broken = fakes.FaultyGame([[0.0] * 9], {(0, 0, 2): NAN_REWARD})
+    player = Player(broken, fakes.ScriptedGame([[0.0] * 9]), max_steps=3)
+    assert player.collector.collect(keep_next_action=False) == (None, (), 4)
+    rollout = player.collect()
+    # Both had acted twice; learning forgets the state of the first, as acting does.
+    assert rollout.state.tolist() == [2, 2]
+    assert column(rollout.is_first, 0) == [True, False, False]
+    assert column(rollout.is_first, 1) == [False, False, False]
+    assert column(rollout.observation, 1) == [[0, 0, step] for step in (2, 3, 4)]
+    assert column(rollout.action, 0) == [1, 0, 1]  # Steps 1, 2, 3 of its episode.
+    assert column(rollout.action, 1) == [1, 0, 1]  # Steps 3, 4, 5.
+
+
+def test_after_a_dropped_rollout_no_kept_action_is_left():
+    game = fakes.FaultyGame([[0.0] * 9], {(0, 0, 3): NAN_REWARD})
+    player = Player(game, max_steps=2)
+    kept = player.collect(keep_next_action=True).next_action
+    assert player.collect(keep_next_action=True) is None
+    assert game.actions[2] == kept
+    rollout = player.collect(keep_next_action=True)
+    assert column(rollout.observation) == [[1, 0, 0], [1, 0, 1]]
+    assert column(rollout.action) == [1, 0]
+
+
 # ------------------------------------------------------------------ continuous actions
 
 
