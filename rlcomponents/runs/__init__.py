@@ -4,6 +4,7 @@ Nodes share a run through its folder and nothing else. No TensorFlow in here.
 
 - `run_folder`: which file is where; makes a new run's folder or refuses to.
 - `atomic_files`: files and folders that appear whole or not at all.
+- `append_file`: files that grow by whole records.
 - `disk`: what to do when the disk takes no more.
 - `node_state`: what one node goes on from when it is started again.
 - `node_table`: how each node of a running program is, as JSON.

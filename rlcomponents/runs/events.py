@@ -1,29 +1,56 @@
 """TensorBoard event files, written without TensorFlow.
 
-Each call writes through to the disk: a run that is told to stop has lost nothing that
-it logged. tensorboardX's own `SummaryWriter` hands events to a thread, whose queue a
-signal can cut off; its synchronous writer underneath is used instead.
+Each record is the system's before `write` returns: a run that is told to stop has lost
+nothing that it logged. tensorboardX's own `SummaryWriter` hands events to a thread,
+whose queue a signal can cut off; only its encoding is used.
 """
 
 import os
 import pathlib
 import re
+import socket
+import struct
 import time
 from collections.abc import Mapping
 
-from tensorboardX import event_file_writer, summary
+from tensorboardX import record_writer, summary
 from tensorboardX.proto import event_pb2
+
+from rlcomponents.runs import append_file
+from rlcomponents.runs import disk as disks
 
 
 class EventsWriter:
-    """Writes scalars, grouped in TensorBoard by the node's role. For one thread."""
+    """Writes scalars, grouped in TensorBoard by the node's role. For one thread.
 
-    def __init__(self, directory: pathlib.Path) -> None:
-        """Starts a new event file; TensorBoard joins it to those already there."""
-        directory.mkdir(parents=True, exist_ok=True)
-        self._writer = event_file_writer.EventsWriter(
-            str(directory / "events"), filename_suffix=f".{os.getpid()}"
+    What a full disk does not take is lost.
+    """
+
+    def __init__(
+        self,
+        directory: pathlib.Path,
+        *,
+        first_step: int | None = None,
+        disk: disks.Disk | None = None,
+    ) -> None:
+        """Starts a new event file; TensorBoard joins it to those already there.
+
+        Args:
+            directory: Made if missing.
+            first_step: What earlier files have from this step on is void: the run goes
+                on from before. None: there is nothing of that kind.
+            disk: Says where the file cannot be written. None: on the screen.
+        """
+        name = (
+            f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}."
+            f"{os.getpid()}"
         )
+        self._path = directory / name
+        self._first_step = first_step
+        self._disk = disk or disks.Disk()
+        self._file: append_file.AppendFile | None = None
+        with self._disk.survived(str(directory)):
+            self._open()
 
     def write(
         self, node: str, row: Mapping[str, float | int | str | None], agent_steps: int
@@ -44,18 +71,55 @@ class EventsWriter:
         ]
         if not values:
             return
-        self._writer.write_event(
-            event_pb2.Event(
-                wall_time=time.time(),
-                step=int(agent_steps),
-                summary=summary.Summary(value=values),
-            )
+        event = event_pb2.Event(
+            wall_time=time.time(),
+            step=int(agent_steps),
+            summary=summary.Summary(value=values),
         )
-        self._writer.flush()
+        with self._disk.survived(str(self._path.parent)):
+            self._open().append(_record(event))
 
     def close(self) -> None:
         """Closes the file."""
-        self._writer.close()
+        if self._file is not None:
+            self._file.close()
+
+    def _open(self) -> append_file.AppendFile:
+        """Returns the file; opens it where that could not be done before."""
+        if self._file is not None:
+            return self._file
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = append_file.AppendFile(self._path)
+        version = event_pb2.Event(wall_time=time.time(), file_version="brain.Event:2")
+        head = _record(version)
+        if self._first_step is not None:
+            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            head += _record(
+                event_pb2.Event(
+                    wall_time=time.time(), step=self._first_step, session_log=start
+                )
+            )
+        try:
+            file.append(head)
+        except OSError:
+            file.close()
+            raise
+        self._file = file
+        return file
+
+
+def _record(event: event_pb2.Event) -> bytes:
+    """Returns an event as a TFRecord: lengths and checksums around it."""
+    payload = event.SerializeToString()
+    length = struct.pack("<Q", len(payload))
+    return b"".join(
+        (
+            length,
+            struct.pack("<I", record_writer.masked_crc32c(length)),
+            payload,
+            struct.pack("<I", record_writer.masked_crc32c(payload)),
+        )
+    )
 
 
 def _split(node: str) -> tuple[str, str]:

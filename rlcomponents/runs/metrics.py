@@ -7,11 +7,13 @@ coordinator reads all of them and appends to `program.csv`, the launcher reads t
 import csv
 import io
 import numbers
-import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+
+from rlcomponents.runs import append_file, atomic_files
+from rlcomponents.runs import disk as disks
 
 WORKER_COLUMNS = (
     "time_secs",
@@ -70,37 +72,33 @@ class MetricsWriter:
     """Appends rows to one CSV file, each on the disk's way before `write` returns.
 
     For one thread. Opening a file that exists goes on with it: a last line that a crash
-    cut short is removed, so that every line of the file is a whole row.
+    cut short is removed, so that every line of the file is a whole row. Rows that a
+    full disk does not take are lost, and those after them come where there is room.
     """
 
-    def __init__(self, path: pathlib.Path, columns: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: pathlib.Path,
+        columns: Sequence[str],
+        *,
+        disk: disks.Disk | None = None,
+    ) -> None:
         """Opens the file, and writes the header if it is new.
 
         Args:
             path: The file; its folder is made if missing.
             columns: Names of the fields, in order.
+            disk: Says where the file cannot be written. None: on the screen.
 
         Raises:
             ValueError: The file exists and has other columns.
         """
+        self._path = path
         self._columns = tuple(columns)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        header = _line(self._columns)
-        self._file = path.open("a+b")
-        self._file.seek(0)
-        lines = self._file.read().splitlines(keepends=True)
-        if lines and not lines[-1].endswith(b"\n"):
-            torn = lines.pop()
-            self._file.truncate(self._file.seek(-len(torn), os.SEEK_END))
-        if not lines:
-            self._append(header)
-        elif lines[0] != header:
-            self._file.close()
-            raise ValueError(
-                f"{path} has the columns {lines[0].decode().strip()}, not "
-                f"{header.decode().strip()}: move it away, or go on with the version "
-                "that wrote it."
-            )
+        self._disk = disk or disks.Disk()
+        self._file: append_file.AppendFile | None = None
+        with self._disk.survived(str(path)):
+            self._open()
 
     def write(self, row: Mapping[str, float | int | str | None]) -> None:
         """Appends one row; columns that it lacks, or has as None, stay blank.
@@ -114,15 +112,42 @@ class MetricsWriter:
             raise ValueError(
                 f"Unknown columns {unknown}: the file has {list(self._columns)}."
             )
-        self._append(_line([_field(key, row.get(key)) for key in self._columns]))
+        line = _line([_field(key, row.get(key)) for key in self._columns])
+        with self._disk.survived(str(self._path)):
+            self._open().append(line)
 
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
-    def _append(self, line: bytes) -> None:
-        self._file.write(line)
-        self._file.flush()
+    def _open(self) -> append_file.AppendFile:
+        """Returns the file; opens it where that could not be done before."""
+        if self._file is not None:
+            return self._file
+        header = _line(self._columns)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a+b") as found:
+            found.seek(0)
+            lines = found.read().splitlines(keepends=True)
+            if lines and not lines[-1].endswith(b"\n"):
+                lines.pop()
+                found.truncate(sum(map(len, lines)))
+        if lines and lines[0] != header:
+            raise ValueError(
+                f"{self._path} has the columns {lines[0].decode().strip()}, not "
+                f"{header.decode().strip()}: move it away, or go on with the version "
+                "that wrote it."
+            )
+        file = append_file.AppendFile(self._path)
+        if not lines:
+            try:
+                file.append(header)
+            except OSError:
+                file.close()
+                raise
+        self._file = file
+        return file
 
 
 class MetricsFile:
@@ -184,6 +209,34 @@ class MetricsReader:
             for node, file in sorted(self._files.items())
             for row in file.read_new()
         ]
+
+
+def read_last(path: pathlib.Path) -> Row:
+    """Returns the last whole row of a file; an empty one where there is none."""
+    rows = MetricsFile(path).read_new()
+    return rows[-1] if rows else {}
+
+
+def cut(path: pathlib.Path, is_kept: Callable[[Row], bool]) -> None:
+    """Drops the first row that is not kept, and all after it. Whole or not at all.
+
+    Args:
+        path: The file, which may be missing.
+        is_kept: Says of a row whether it stays.
+    """
+    rows = MetricsFile(path).read_new()
+    num_kept = next(
+        (index for index, row in enumerate(rows) if not is_kept(row)), len(rows)
+    )
+    if num_kept < len(rows):
+        lines = path.read_bytes().splitlines(keepends=True)
+        atomic_files.write_bytes(path, b"".join(lines[: 1 + num_kept]))
+
+
+def number(row: Mapping[str, float | str | None], column: str) -> float:
+    """Returns a number of a row; 0 where the row has none."""
+    value = row.get(column)
+    return value if isinstance(value, float) else 0.0
 
 
 def _line(fields: Sequence[str]) -> bytes:

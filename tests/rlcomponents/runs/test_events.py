@@ -81,3 +81,13 @@ def test_event_files_are_flushed_when_the_process_is_terminated(tmp_path):
     assert read_scalars(tmp_path) == [
         ("learner/loss", step, step / 2) for step in range(10)
     ]
+
+
+def test_what_is_void_in_earlier_files_is_marked(tmp_path):
+    events.EventsWriter(tmp_path, first_step=7)
+    (path,) = tmp_path.iterdir()
+    record = path.read_bytes()
+    (num_bytes,) = struct.unpack("<Q", record[:8])
+    start = event_pb2.Event.FromString(record[12 + num_bytes + 4 + 12 : -4])
+    assert start.session_log.status == event_pb2.SessionLog.START
+    assert start.step == 7

@@ -148,3 +148,21 @@ def test_reader_names_a_file_whose_line_does_not_fit_its_header(tmp_path):
 )
 def test_column_names_of_one_file_are_distinct(columns):
     assert len(set(columns)) == len(columns)
+
+
+def test_only_rows_before_the_first_that_is_void_are_kept(tmp_path):
+    path = tmp_path / "program.csv"
+    path.write_text("steps,note\n1,\n2,two\n3,\n2,again\n4")
+    metrics.cut(path, lambda row: row["steps"] <= 2)
+    assert path.read_text() == "steps,note\n1,\n2,two\n"
+    metrics.cut(path, lambda row: row["steps"] <= 2)
+    assert path.read_text() == "steps,note\n1,\n2,two\n"
+    metrics.cut(tmp_path / "none.csv", lambda row: False)
+    assert not (tmp_path / "none.csv").exists()
+
+
+def test_the_last_row_is_read_alone(tmp_path):
+    path = tmp_path / "program.csv"
+    assert metrics.read_last(path) == {}
+    path.write_text("steps\n1\n2\n3")
+    assert metrics.read_last(path) == {"steps": 2.0}
