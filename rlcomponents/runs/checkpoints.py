@@ -1,12 +1,14 @@
 """Saved states of a run: a crash at any moment leaves the last good one in place.
 
     checkpoints/step_000000012345/
-        manifest.json        sizes of the parts, and the facts (counters and the like)
+        manifest.json        what each part is as of, its size and checksum; facts
         <part>.npz           named arrays, e.g. of one parameter shard
+        <node>.json          what a node goes on from, as it wrote it
 
-A checkpoint is written under another name, forced to the disk and renamed; older ones
-are removed only after that. Arrays are read without pickle: a checkpoint from elsewhere
-can be wrong, but it cannot run code.
+Each part is consistent in itself, and the manifest says at which version it was taken;
+there is no one moment for all. A checkpoint is written under another name, forced to
+the disk and renamed; older ones are removed only after that. It is read without pickle:
+a checkpoint from elsewhere can be wrong, but it cannot run code.
 """
 
 import json
@@ -15,17 +17,23 @@ import pathlib
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from rlcomponents.runs import atomic_files
 
-_FORMAT = "rlcomponents 1"
+BEST = "best"
+"""Name of the folder among a run's checkpoints that has the best by evaluation."""
+
+_FORMAT = "rlcomponents 2"
 _MANIFEST = "manifest.json"
 _NAME = re.compile(r"step_(\d{12,})(?:-(\d+))?")
 _PART = re.compile(r"[A-Za-z0-9_.-]+")
+_ARRAYS = ".npz"
+_DAMAGED = "damaged-"
 
 Parts = Mapping[str, Mapping[str, np.ndarray]]
 
@@ -36,6 +44,8 @@ def save(
     agent_steps: int,
     parts: Parts,
     facts: Mapping[str, Any],
+    documents: Mapping[str, bytes] | None = None,
+    versions: Mapping[str, Mapping[str, int]] | None = None,
     num_kept: int = 2,
 ) -> pathlib.Path:
     """Saves a checkpoint, then removes all but the newest ones.
@@ -45,8 +55,11 @@ def save(
     Args:
         directory: Where checkpoints lie; made if missing.
         agent_steps: Global agent steps; the newest checkpoint is the one with most.
-        parts: Named arrays of each part, e.g. `{"shard_0": {"vector": ...}}`.
+        parts: Named arrays of each part, e.g. `{"parameters_0": {"vector": ...}}`.
         facts: Whatever JSON holds exactly: counters, names, seeds.
+        documents: Further files by name, as they are.
+        versions: By the name of a part or document: what it was taken as of, such as
+            `{"epoch": 0, "updates": 7}`. None: nothing is said.
         num_kept: Intact checkpoints to keep, this one included.
 
     Returns:
@@ -56,11 +69,13 @@ def save(
     Raises:
         ValueError: A part has no proper file name, an array needs pickle, or `facts`
             holds a NaN or an infinity.
+        OSError: The disk took no more; the checkpoints before are as they were.
     """
+    documents, versions = documents or {}, versions or {}
     if num_kept < 1:
         raise ValueError(f"num_kept must be at least 1, not {num_kept}.")
-    for name in parts:
-        if not _PART.fullmatch(name):
+    for name in (*parts, *documents):
+        if not _PART.fullmatch(name) or name == _MANIFEST:
             raise ValueError(
                 f"A part is named {name!r}: use letters, digits, '_', '-' and '.' only."
             )
@@ -69,36 +84,52 @@ def save(
         shutil.rmtree(leftover)
     path = _free_path(directory, agent_steps)
     aside = directory / f".{path.name}.tmp"
-    aside.mkdir()
-    for name, arrays in parts.items():
-        _write_arrays(aside / f"{name}.npz", arrays)
-    sizes = {name: (aside / f"{name}.npz").stat().st_size for name in parts}
-    manifest = {
-        "format": _FORMAT,
-        "agent_steps": int(agent_steps),
-        "part_bytes": sizes,
-        "facts": dict(facts),
-    }
-    atomic_files.write_json(aside / _MANIFEST, manifest)
-    atomic_files.publish(aside, path)
+    try:
+        aside.mkdir()
+        listed = {}
+        for name, arrays in parts.items():
+            file = aside / f"{name}{_ARRAYS}"
+            write_arrays(file, arrays)
+            atomic_files.sync(file)
+            listed[file.name] = _describe(file, versions.get(name, {}))
+        for name, document in documents.items():
+            file = aside / name
+            file.write_bytes(document)
+            atomic_files.sync(file)
+            listed[name] = _describe(file, versions.get(name, {}))
+        manifest = {
+            "format": _FORMAT,
+            "agent_steps": int(agent_steps),
+            "parts": listed,
+            "facts": dict(facts),
+        }
+        atomic_files.write_json(aside / _MANIFEST, manifest)
+        atomic_files.publish(aside, path)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)  # Its room may be what others need.
+        raise
 
-    intact = [other for other in _sorted_paths(directory) if not _fault(other)]
-    for old in intact[:-num_kept]:
-        if old != path:
-            # Out of sight first: a removal that is cut short leaves no torn checkpoint.
-            hidden = directory / f".{old.name}.tmp"
-            os.rename(old, hidden)
-            shutil.rmtree(hidden)
+    others = [other for other in _sorted_paths(directory) if not _fault(other)]
+    others.remove(path)
+    for old in others[: len(others) - (num_kept - 1)]:
+        # Out of sight first: a removal that is cut short leaves no torn checkpoint.
+        hidden = directory / f".{old.name}.tmp"
+        os.rename(old, hidden)
+        shutil.rmtree(hidden)
     return path
 
 
-def latest(directory: pathlib.Path) -> pathlib.Path | None:
+def latest(directory: pathlib.Path, *, thorough: bool = False) -> pathlib.Path | None:
     """Returns the intact checkpoint with most agent steps, or None if there is none.
 
     Prints one sentence for each newer one that is torn or not ours.
+
+    Args:
+        directory: Where checkpoints lie.
+        thorough: Whether to read every part to its end, rather than look at its size.
     """
     for path in reversed(_sorted_paths(directory)):
-        fault = _fault(path)
+        fault = _fault(path, thorough=thorough)
         if not fault:
             return path
         print(f"Skipping the checkpoint {path}: {fault}.", flush=True)
@@ -108,7 +139,7 @@ def latest(directory: pathlib.Path) -> pathlib.Path | None:
 def load(
     path: pathlib.Path,
 ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, Any]]:
-    """Reads a checkpoint.
+    """Reads the arrays and facts of a checkpoint.
 
     Returns:
         `(parts, facts)` as they were saved; tuples in the facts come back as lists.
@@ -116,28 +147,91 @@ def load(
     Raises:
         ValueError: The checkpoint is torn, damaged or not ours.
     """
-    fault = _fault(path)
-    if fault:
-        raise ValueError(f"The checkpoint {path} cannot be read: {fault}.")
-    manifest = json.loads((path / _MANIFEST).read_text())
-    parts = {}
-    for name in manifest["part_bytes"]:
-        file = path / f"{name}.npz"
-        try:
-            with np.load(file, allow_pickle=False) as arrays:
-                parts[name] = {key: arrays[key] for key in arrays.files}
-        except zipfile.BadZipFile as error:
-            raise ValueError(f"{file} is damaged: {error}.") from error
+    manifest = read_manifest(path)
+    parts = {
+        name.removesuffix(_ARRAYS): read_arrays(path / name)
+        for name in manifest["parts"]
+        if name.endswith(_ARRAYS)
+    }
     return parts, manifest["facts"]
 
 
-def _write_arrays(path: pathlib.Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes what `np.load` reads; `np.savez` would pickle objects unasked."""
+def load_documents(path: pathlib.Path) -> dict[str, bytes]:
+    """Reads the other files of a checkpoint, by name.
+
+    Raises:
+        ValueError: See `load`.
+    """
+    names = read_manifest(path)["parts"]
+    return {
+        name: (path / name).read_bytes() for name in names if not name.endswith(_ARRAYS)
+    }
+
+
+def read_manifest(path: pathlib.Path) -> dict[str, Any]:
+    """Returns the manifest of a checkpoint, of which every part is as it says.
+
+    Raises:
+        ValueError: See `load`.
+    """
+    fault = _fault(path, thorough=True)
+    if fault:
+        raise ValueError(f"The checkpoint {path} cannot be read: {fault}.")
+    return dict(json.loads((path / _MANIFEST).read_text()))
+
+
+def set_aside_newer(directory: pathlib.Path, path: pathlib.Path) -> None:
+    """Renames checkpoints newer than `path`, so that those to come are the newest.
+
+    For a run that goes on from `path` since the newer ones are damaged.
+    """
+    paths = _sorted_paths(directory)
+    for newer in paths[paths.index(path) + 1 :]:
+        target = newer.with_name(f"{_DAMAGED}{newer.name}")
+        if target.exists():
+            shutil.rmtree(target)
+        os.rename(newer, target)
+
+
+def write_arrays(path: pathlib.Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes what `np.load` reads; `np.savez` would pickle objects unasked.
+
+    Raises:
+        ValueError: An array needs pickle.
+    """
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-    atomic_files.sync(path)
+
+
+def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
+    """Reads what `write_arrays` wrote.
+
+    Raises:
+        ValueError: The file is damaged, or holds pickled objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path} is damaged: {error}.") from error
+
+
+def _describe(file: pathlib.Path, version: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "bytes": file.stat().st_size,
+        "crc32": _checksum(file),
+        "version": {name: int(count) for name, count in version.items()},
+    }
+
+
+def _checksum(file: pathlib.Path) -> int:
+    checksum = 0
+    with file.open("rb") as opened:
+        for block in iter(lambda: opened.read(1 << 20), b""):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def _free_path(directory: pathlib.Path, agent_steps: int) -> pathlib.Path:
@@ -160,7 +254,7 @@ def _sorted_paths(directory: pathlib.Path) -> list[pathlib.Path]:
     return [path for _, _, path in sorted(found)]
 
 
-def _fault(path: pathlib.Path) -> str | None:
+def _fault(path: pathlib.Path, *, thorough: bool = False) -> str | None:
     """Says what is wrong with a checkpoint, or None."""
     try:
         manifest = json.loads((path / _MANIFEST).read_text())
@@ -168,9 +262,16 @@ def _fault(path: pathlib.Path) -> str | None:
         return f"its {_MANIFEST} cannot be read ({type(error).__name__})"
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return f"its {_MANIFEST} is not of format {_FORMAT!r}"
-    for name, num_bytes in manifest["part_bytes"].items():
-        file = path / f"{name}.npz"
+    return next(_faults_of_parts(path, manifest["parts"], thorough=thorough), None)
+
+
+def _faults_of_parts(
+    path: pathlib.Path, parts: Mapping[str, Mapping[str, Any]], *, thorough: bool
+) -> Iterator[str]:
+    for name, part in parts.items():
+        file = path / name
         found = file.stat().st_size if file.exists() else 0
-        if found != num_bytes:
-            return f"{file.name} has {found} bytes of {num_bytes}"
-    return None
+        if found != part["bytes"]:
+            yield f"{name} has {found} bytes of {part['bytes']}"
+        elif thorough and _checksum(file) != part["crc32"]:
+            yield f"{name} is damaged: its checksum is another"

@@ -1,13 +1,16 @@
 """Where each file of a run lies, and how a new run claims its folder."""
 
+import contextlib
+import fcntl
 import json
+import os
 import pathlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rlcomponents.runs import atomic_files
+from rlcomponents.runs import atomic_files, checkpoints
 
 
 def default_path(agent: str, environment_name: str) -> pathlib.Path:
@@ -78,6 +81,39 @@ class RunFolder:
             ) from error
         return folder
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the folder for the calling process: one at a time goes on with a run.
+
+        However that process ends, the folder is free again.
+
+        Raises:
+            ValueError: Another process holds it, or the folder cannot be written.
+        """
+        path = self.path / ".lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise ValueError(
+                f"The run folder {self.path} is not writable ({error.strerror}): give "
+                "a folder in which you can make files."
+            ) from error
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.read(descriptor, 32).decode(errors="replace").strip()
+                raise ValueError(
+                    f"The run in {self.path} is still going on (process {holder}): "
+                    "wait for its end, or stop it."
+                ) from None
+            with contextlib.suppress(OSError):  # A full disk: the lock is what counts.
+                os.truncate(descriptor, 0)
+                os.write(descriptor, f"{os.getpid()}\n".encode())
+            yield
+        finally:
+            os.close(descriptor)
+
     @property
     def config_json(self) -> pathlib.Path:
         """Settings of the run."""
@@ -105,8 +141,13 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> pathlib.Path:
-        """Folder of `step_<agent steps>/`."""
+        """Folder of `step_<agent steps>/`, and of `best/` with one of that kind."""
         return self.path / "checkpoints"
+
+    @property
+    def best_checkpoint(self) -> pathlib.Path:
+        """Folder of the one checkpoint with the best evaluation so far."""
+        return self.checkpoints / checkpoints.BEST
 
     @property
     def state(self) -> pathlib.Path:

@@ -1,8 +1,10 @@
 """Tests of checkpoints, above all of crashes while one is saved."""
 
+import errno
 import json
 import os
 import shutil
+import zlib
 
 import numpy as np
 import pytest
@@ -171,7 +173,9 @@ def test_a_changed_byte_is_noticed(tmp_path):
     value = np.float32(1).tobytes() * 3
     payload[payload.index(value)] ^= 1
     file.write_bytes(payload)
-    with pytest.raises(ValueError, match="damaged"):
+    assert checkpoints.latest(tmp_path) == path  # Of the same size.
+    assert checkpoints.latest(tmp_path, thorough=True) is None
+    with pytest.raises(ValueError, match=r"shard_0\.npz is damaged"):
         checkpoints.load(path)
 
 
@@ -187,7 +191,10 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
     file = path / "shard_0.npz"
     np.savez(file, vector=np.array([{}], object))
     manifest = json.loads((path / "manifest.json").read_text())
-    manifest["part_bytes"]["shard_0"] = file.stat().st_size
+    manifest["parts"]["shard_0.npz"] |= {
+        "bytes": file.stat().st_size,
+        "crc32": zlib.crc32(file.read_bytes()),
+    }
     (path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ValueError, match="allow_pickle=False"):
         checkpoints.load(path)
@@ -198,6 +205,7 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
     [
         ({"num_kept": 0}, "num_kept must be at least 1"),
         ({"parts": {"a/b": {}}}, "'a/b'"),
+        ({"documents": {"manifest.json": b""}}, "'manifest.json'"),
         ({"facts": {"loss": float("nan")}}, "JSON"),
     ],
 )
@@ -206,3 +214,53 @@ def test_bad_arguments_are_refused(tmp_path, kwargs, message):
     with pytest.raises(ValueError, match=message):
         checkpoints.save(tmp_path, **arguments)
     assert checkpoints.latest(tmp_path) is None
+
+
+def test_documents_come_back_as_they_were(tmp_path):
+    path = save(tmp_path, 1, documents={"worker-0.json": b'{"life": 0}\n'})
+    assert checkpoints.load_documents(path) == {"worker-0.json": b'{"life": 0}\n'}
+    assert_holds(path, 1)
+    (path / "worker-0.json").write_bytes(b'{"life": 1}\n')
+    with pytest.raises(ValueError, match=r"worker-0\.json is damaged"):
+        checkpoints.load_documents(path)
+
+
+def test_the_manifest_says_what_each_part_is_as_of(tmp_path):
+    path = save(
+        tmp_path,
+        50,
+        documents={"worker-0.json": b"7"},
+        versions={"shard_0": {"updates": np.int64(40)}, "worker-0.json": {"life": 1}},
+    )
+    parts = checkpoints.read_manifest(path)["parts"]
+    assert {name: part["version"] for name, part in parts.items()} == {
+        "shard_0.npz": {"updates": 40},
+        "worker-0.json": {"life": 1},
+    }
+    assert parts["worker-0.json"]["bytes"] == 1
+    assert parts["worker-0.json"]["crc32"] == zlib.crc32(b"7")
+
+
+@pytest.mark.parametrize("function", ["fsync", "rename"])
+def test_a_full_disk_leaves_the_last_one_and_takes_no_room(
+    tmp_path, monkeypatch, function
+):
+    good = save(tmp_path, 1)
+
+    def fail(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail)
+        with pytest.raises(OSError, match="No space left"):
+            save(tmp_path, 2)
+    assert os.listdir(tmp_path) == [good.name]
+    assert_holds(save(tmp_path, 3), 3)
+
+
+def test_newer_ones_are_set_aside_for_a_run_that_goes_on_from_before(tmp_path):
+    good, damaged = save(tmp_path, 1), save(tmp_path, 2)
+    for _ in range(2):  # A resume that is repeated finds them so.
+        checkpoints.set_aside_newer(tmp_path, good)
+        assert sorted(os.listdir(tmp_path)) == [f"damaged-{damaged.name}", good.name]
+    assert checkpoints.latest(tmp_path) == good

@@ -1,8 +1,11 @@
 """Tests of claiming a run folder, and of the names in it."""
 
 import errno
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import time
 
 import pytest
@@ -125,3 +128,38 @@ def test_reading_a_folder_without_a_run_says_so(tmp_path):
 def test_reading_a_run_that_never_started_says_so(tmp_path):
     with pytest.raises(ValueError, match="never started"):
         run_folder.RunFolder.create(tmp_path).read_config()
+
+
+def test_a_folder_is_held_by_one_process_at_a_time(tmp_path):
+    folder = run_folder.RunFolder.create(tmp_path)
+    with (
+        folder.held(),
+        pytest.raises(ValueError, match=rf"still going on \(process {os.getpid()}\)"),
+        run_folder.RunFolder(tmp_path).held(),
+    ):
+        pass
+    with folder.held():
+        pass
+
+
+def test_a_process_that_is_killed_holds_nothing(tmp_path):
+    code = (
+        "import signal, sys\n"
+        "from rlcomponents.runs import run_folder\n"
+        "with run_folder.RunFolder(sys.argv[1]).held():\n"
+        "    print('held', flush=True)\n"
+        "    signal.pause()\n"
+    )
+    folder = run_folder.RunFolder.create(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(ValueError, match=f"process {process.pid}"),
+            folder.held(),
+        ):
+            pass
+        process.kill()
+    with folder.held():
+        pass

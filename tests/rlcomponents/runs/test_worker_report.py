@@ -30,6 +30,19 @@ def test_counts_go_on_from_row_to_row():
     ]
 
 
+def test_what_is_not_finite_is_counted_elsewhere_and_goes_on_after_a_restart():
+    discarded = 0
+    report, rows = make_report(discarded_nonfinite=lambda: discarded)
+    report.write()
+    discarded = 3
+    report.write()
+    assert [row["discarded_nonfinite"] for row in rows] == [0, 3]
+    restarted, rows = make_report(discarded_nonfinite=lambda: 2)
+    restarted.restore(report.save())
+    restarted.write()
+    assert [row["discarded_nonfinite"] for row in rows] == [5]
+
+
 def test_returns_and_losses_are_means_since_the_last_row():
     report, rows = make_report()
     report.add_episode(1.0)
