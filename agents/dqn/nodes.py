@@ -8,6 +8,7 @@ from acme import core as acme_core
 from agents import optimisation, run_nodes
 from agents.dqn import parts
 from agents.dqn.config import DQNConfig
+from rlcomponents import pulse
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import layout as layouts
@@ -54,7 +55,8 @@ class Agent(acme_core.Worker):
         Returns:
             Whether the run is at its end.
         """
-        spent = self._bundle.step() >= self._max_steps
+        with pulse.current().stepping():
+            spent = self._bundle.step() >= self._max_steps
         if not spent and time.monotonic() < self._next_round_secs:
             return False
         self._evaluator.step()

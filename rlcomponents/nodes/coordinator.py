@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from acme import core as acme_core
 
-from rlcomponents import core
+from rlcomponents import core, pulse
 from rlcomponents.runs import checkpoints, events, metrics, run_folder, summary
 
 _RECENT_EPISODES = 100
@@ -113,10 +113,13 @@ class Coordinator(acme_core.Worker):
     def run(self) -> None:
         """Does rounds until the program is at its end, and ends it."""
         try:
-            while not self._wait_for_stop(self._period_secs):
-                if self.step():
-                    self._stop_program()
-                    return
+            with pulse.current().stepping():
+                while not self._wait_for_stop(self._period_secs):
+                    at_end = self.step()
+                    pulse.current().completed_step()
+                    if at_end:
+                        self._stop_program()
+                        return
             self.stop()
         finally:
             self.close()

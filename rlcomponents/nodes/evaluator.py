@@ -7,7 +7,7 @@ from collections.abc import Callable
 import dm_env
 from acme import core as acme_core
 
-from rlcomponents import core, finite
+from rlcomponents import core, finite, pulse
 from rlcomponents.evaluation import episodes
 
 
@@ -111,6 +111,7 @@ class Evaluator(acme_core.Worker):
             }
         )
         self.finished = final
+        pulse.current().completed_step()
         return True
 
     def run(self) -> None:

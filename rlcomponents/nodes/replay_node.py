@@ -11,6 +11,10 @@ from typing import Any
 import launchpad as lp
 from launchpad.nodes import base
 
+from rlcomponents import pulse
+
+_STEP_SECS = 1.0
+
 
 class ReplayHandle(base.Handle[str]):
     """Stands for a replay server while the program is built."""
@@ -49,6 +53,7 @@ class ReplayNode(lp.PyNode):
         port = lp.get_port_from_address(self._address.resolve())
         server = servers.make_server(self.make_tables(), port)
         try:
-            lp.stop_event().wait()
+            while not lp.stop_event().wait(_STEP_SECS):
+                pulse.current().completed_step()  # It has served for so long.
         finally:
             server.stop()

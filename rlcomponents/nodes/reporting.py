@@ -7,7 +7,7 @@ turn that sees them reach `max_steps` writes a row too, so that no count stays u
 
 from collections.abc import Callable
 
-from rlcomponents import environment_loop
+from rlcomponents import environment_loop, pulse
 from rlcomponents.actors import store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import async_worker, dqn
@@ -51,6 +51,7 @@ class ReportingActor:
         global_steps = self._sync.snapshot.steps
         if self._report.is_due() or global_steps >= self._max_steps:
             self._report.write(epsilon=self._epsilon())
+        pulse.current().completed_step()
         return global_steps
 
 
@@ -89,6 +90,7 @@ class ReportingLearner:
             self._learner.pull()  # Else it would not hear that the budget is spent.
         else:
             _add_update(self._report, learner_step)
+            pulse.current().completed_step()
         global_steps = self._learner.snapshot.steps
         if self._report.is_due() or global_steps >= self._max_steps:
             items = self._replay_items() if self._replay_items is not None else None
@@ -146,6 +148,7 @@ class ReportingActorLearner:
             self._report.write(
                 epsilon=self._epsilon(), replay_items=items, waiting=waiting
             )
+        pulse.current().completed_step()
         return global_steps
 
 
@@ -175,6 +178,7 @@ class ReportingAsyncWorker:
         global_steps = self._worker.snapshot.steps + step.steps
         if self._report.is_due() or global_steps >= self._max_steps:
             self._report.write(epsilon=self._worker.epsilon)
+        pulse.current().completed_step()
         return global_steps
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
+from rlcomponents import pulse
 from rlcomponents.runs import node_state
 
 # A request to end that comes as an exception is only noticed between waits.
@@ -29,8 +30,9 @@ class SteppedWorker(acme_core.Worker):
         """Stores its parts.
 
         Args:
-            step: Does one step of the work and reports it; returns the agent steps
-                of all actors together, as far as it knows.
+            step: Does one step of the work, reports it, and notes in the pulse that
+                it is done; returns the agent steps of all actors together, as far as
+                it knows.
             max_steps: Agent steps after which there is no work left.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             close: Called once at the end, whatever it is.
@@ -45,12 +47,13 @@ class SteppedWorker(acme_core.Worker):
     def run(self) -> None:
         """Steps until the end."""
         try:
-            while not self._wait_for_stop(0):
-                agent_steps = self.step()
-                if self._state is not None:
-                    self._state.save_if_due(agent_steps)
-                if agent_steps >= self._max_steps:
-                    break
+            with pulse.current().stepping():
+                while not self._wait_for_stop(0):
+                    agent_steps = self.step()
+                    if self._state is not None:
+                        self._state.save_if_due(agent_steps)
+                    if agent_steps >= self._max_steps:
+                        break
             if self._state is not None:
                 self._state.save(ended=True)
             while not self._wait_for_stop(_IDLE_SECS):
