@@ -1,6 +1,7 @@
 """Adders: an actor's steps become transitions in a replay table."""
 
 import collections
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +12,12 @@ import reverb
 import tree
 from acme import adders as acme_adders
 
-from rlcomponents import specs
-from rlcomponents.replay import n_step, steps
+from rlcomponents import pulse, specs
+from rlcomponents.replay import n_step, servers, steps
 from rlcomponents.replay import tables as replay_tables
 
 _WAIT_SECS = 1  # Between looks at `should_stop`; also the longest delay of a stop.
+_PAUSE_SECS = 0.1  # Between questions to a server that is about to end.
 
 
 class TransitionAdder(acme_adders.Adder):
@@ -28,6 +30,14 @@ class TransitionAdder(acme_adders.Adder):
     At the end of an episode the last steps give shorter items, which end in the true
     last observation: with discount 0 after a termination or a lost life, with gamma to
     the power of their length after a truncation. Nothing spans two episodes.
+
+    Where the server dies, what it has not confirmed is dropped and counted. The adder
+    waits until a server listens at the address again, and goes on as if the episode
+    began at its newest observation: no item spans the gap. A server that hangs is
+    waited for, and nothing is lost.
+
+    Attributes:
+        num_dropped_items: Transitions dropped because their server died, at most.
     """
 
     def __init__(
@@ -43,6 +53,7 @@ class TransitionAdder(acme_adders.Adder):
         connect_timeout_secs: float = 300.0,
         should_stop: Callable[[], bool] | None = None,
         actor: str = "actor",
+        replay: str = "",
     ) -> None:
         """Connects to nothing yet: that is for the first `add_first`.
 
@@ -60,6 +71,7 @@ class TransitionAdder(acme_adders.Adder):
                 it says True, waiting ends and what cannot be sent is dropped. None: it
                 waits on.
             actor: Name for messages.
+            replay: Name of the server for messages. By default its address.
 
         Raises:
             ValueError: A setting outside its range, or actions that cannot be stored.
@@ -84,24 +96,24 @@ class TransitionAdder(acme_adders.Adder):
         self._connect_timeout_secs = connect_timeout_secs
         self._should_stop = should_stop or (lambda: False)
         self._actor = actor
+        self._replay = replay or f"replay/{address}"
         self._num_keep_alive_refs = self._layout.max_frames + num_steps
         # Of the last n + 1 observations: for each column, references to what was sent.
         self._observations: collections.deque[tuple[Any, ...]] = collections.deque(
             maxlen=num_steps + 1
         )
         self._writer: reverb.TrajectoryWriter | None = None
+        self._num_unsent_items = 0
+        self._num_pending_items = 0  # At most.
+        self.num_dropped_items = 0
 
     def add_first(self, timestep: dm_env.TimeStep) -> None:
         """Begins an episode. An unfinished one before it keeps the items it has."""
         leaves = self._steps.first(timestep)
         self._observations.clear()
         if self._writer is None:
-            self._writer = self._connect()
-            if self._writer is None:
-                return
-        for row in self._layout.first_rows(leaves):
-            self._writer.append({"observation": row})
-        self._observations.append(self._latest_observation())
+            self._writer = self._connect(self._connect_timeout_secs)
+        self._begin(leaves)
 
     def add(
         self, action: Any, next_timestep: dm_env.TimeStep, extras: Any = ()
@@ -114,15 +126,64 @@ class TransitionAdder(acme_adders.Adder):
         """
         if self._writer is None and self._should_stop():
             return
-        leaves, items = self._steps.next(action, next_timestep, extras)
+        step = self._steps.next(action, next_timestep, extras)
+        if self._observations:
+            try:
+                self._send(step)
+            except RuntimeError as error:
+                self._reconnect(error)
+        if not self._observations and not next_timestep.last():
+            self._steps.restart()
+            self._begin(step.leaves)
+        if next_timestep.last():
+            self.reset()
+
+    def reset(self) -> None:
+        """Forgets the unfinished episode, if any. Its items in replay stay there."""
+        self._steps.reset()
+        self._observations.clear()
+
+    def flush(self) -> None:
+        """Waits until the server has confirmed every item, or `should_stop`."""
+        if self._writer is None:
+            return
+        try:
+            self._wait_for_confirmations(0)
+        except RuntimeError as error:
+            self._reconnect(error)
+
+    def close(self) -> None:
+        """Ends the connection. Items not confirmed may be lost: `flush` first."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _begin(self, leaves: list[np.ndarray]) -> None:
+        """Sends the observation with which an episode, or the rest of one, begins."""
+        while self._writer is not None:  # It is None where a stop was asked for.
+            try:
+                for row in self._layout.first_rows(leaves):
+                    self._writer.append({"observation": row})
+                self._observations.append(self._latest_observation())
+                return
+            except RuntimeError as error:
+                self._reconnect(error)
+
+    def _send(self, step: steps.Step) -> None:
+        """Sends a step and the items that it completes.
+
+        Raises:
+            RuntimeError: The server has gone.
+        """
         assert self._writer is not None
-        row = {"observation": self._layout.row(leaves)}
-        if items:
-            self._writer.append({**row, "step": _step_values(items[0])})
+        self._num_unsent_items = len(step.items)
+        row = {"observation": self._layout.row(step.leaves)}
+        if step.items:
+            self._writer.append({**row, "step": _step_values(step.items[0])})
         else:
             self._writer.append(row)
         self._observations.append(self._latest_observation())
-        for index, item in enumerate(items):
+        for index, item in enumerate(step.items):
             if index > 0:
                 self._writer.append({"step": _step_values(item)})
             if not self._wait_for_confirmations(self._max_in_flight_items - 1):
@@ -136,40 +197,45 @@ class TransitionAdder(acme_adders.Adder):
                     "step": self._writer.history["step"][-1],
                 },
             )
-        if next_timestep.last():
-            self.reset()
+            self._num_unsent_items -= 1
+            self._num_pending_items += 1
 
-    def reset(self) -> None:
-        """Forgets the unfinished episode, if any. Its items in replay stay there."""
-        self._steps.reset()
+    def _reconnect(self, error: RuntimeError) -> None:
+        """Drops what was not confirmed, and waits for a server to answer again."""
+        assert self._writer is not None
+        num_dropped_items = self._num_unsent_items + self._num_pending_items
+        pulse.current().say(
+            f"{self._actor}: {self._replay} went away ({error}); {num_dropped_items} "
+            "transitions not confirmed were dropped."
+        )
+        self.num_dropped_items += num_dropped_items
+        self._num_unsent_items = self._num_pending_items = 0
         self._observations.clear()
+        # The old connection would look for the server ever more rarely, up to once in
+        # two minutes, and every new one of this process along with it.
+        self._writer.close()
+        self._writer = None
+        self._writer = self._connect(math.inf)
 
-    def flush(self) -> None:
-        """Waits until the server has confirmed every item, or `should_stop`."""
-        if self._writer is not None:
-            self._wait_for_confirmations(0)
-
-    def close(self) -> None:
-        """Ends the connection. Items not confirmed may be lost: `flush` first."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-
-    def _connect(self) -> reverb.TrajectoryWriter | None:
-        client = reverb.Client(self._address)
-        deadline = time.monotonic() + self._connect_timeout_secs
-        while True:
-            try:
-                tables = client.server_info(_WAIT_SECS)
-                break
-            except reverb.DeadlineExceededError as error:
-                if self._should_stop():
-                    return None
-                if time.monotonic() >= deadline:
-                    raise TimeoutError(
-                        f"{self._actor}: the replay server at {self._address} did not "
-                        f"answer within {self._connect_timeout_secs:g} s; see its log."
-                    ) from error
+    def _connect(self, timeout_secs: float) -> reverb.TrajectoryWriter | None:
+        """Waits for the server; None if told to stop before it answers."""
+        deadline = time.monotonic() + timeout_secs
+        with pulse.current().waiting(f"{self._replay}: no answer"):
+            while True:
+                client = reverb.Client(self._address)
+                try:
+                    tables = client.server_info(_WAIT_SECS)
+                    break
+                except (reverb.DeadlineExceededError, RuntimeError) as error:
+                    if self._should_stop():
+                        return None
+                    if time.monotonic() >= deadline:
+                        raise TimeoutError(
+                            f"{self._actor}: the replay server at {self._address} did "
+                            f"not answer within {timeout_secs:g} s; see its log."
+                        ) from error
+                    if isinstance(error, RuntimeError):  # At once.
+                        time.sleep(_PAUSE_SECS)
         if self._table not in tables:
             raise ValueError(
                 f"The replay server at {self._address} has no table {self._table!r}; "
@@ -206,15 +272,32 @@ class TransitionAdder(acme_adders.Adder):
         )
 
     def _wait_for_confirmations(self, max_pending_items: int) -> bool:
-        """Waits until no more items are pending; False if told to stop instead."""
+        """Waits until no more items are pending; False if told to stop instead.
+
+        Raises:
+            RuntimeError: The server has gone.
+        """
+        if self._confirmed(max_pending_items):
+            return True
+        what = f"{self._replay}: {self._num_pending_items} items not confirmed"
+        with pulse.current().waiting(what):
+            while not self._should_stop():
+                # By itself Reverb says nothing, and tries to connect for ever.
+                if not servers.is_listening(self._address):
+                    raise RuntimeError("nobody listens at its address")
+                if self._confirmed(max_pending_items):
+                    return True
+        return False
+
+    def _confirmed(self, max_pending_items: int) -> bool:
+        """Waits a while until no more items are pending; returns whether it is so."""
         assert self._writer is not None
-        while True:
-            try:
-                self._writer.flush(max_pending_items, timeout_ms=1000 * _WAIT_SECS)
-                return True
-            except reverb.DeadlineExceededError:
-                if self._should_stop():
-                    return False
+        try:
+            self._writer.flush(max_pending_items, timeout_ms=1000 * _WAIT_SECS)
+        except reverb.DeadlineExceededError:
+            return False
+        self._num_pending_items = min(self._num_pending_items, max_pending_items)
+        return True
 
 
 def _step_values(item: n_step.NStepItem) -> np.ndarray:

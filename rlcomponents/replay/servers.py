@@ -6,6 +6,7 @@ run it where the network is trusted.
 
 import math
 import os
+import socket
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -81,6 +82,23 @@ class LocalReplay:
         self._server.stop()
 
 
+def is_listening(address: str, timeout_secs: float = 1.0) -> bool:
+    """Returns whether a process has the port open, be it one that hangs.
+
+    Args:
+        address: `host:port`.
+        timeout_secs: Longest wait. After it, somebody may well be there.
+    """
+    host, port = address.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), timeout_secs).close()
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 def info(
     address: str, *, table: str = replay_tables.TABLE, timeout_secs: float = 1.0
 ) -> ReplayInfo:
@@ -96,8 +114,10 @@ def info(
         ValueError: No such table.
     """
     try:
+        # A client of its own for each question: one that has failed to connect tries
+        # again ever more rarely.
         tables = reverb.Client(address).server_info(max(1, math.ceil(timeout_secs)))
-    except reverb.DeadlineExceededError as error:
+    except (reverb.DeadlineExceededError, RuntimeError) as error:
         raise TimeoutError(
             f"The replay server at {address} did not answer within {timeout_secs} s."
         ) from error

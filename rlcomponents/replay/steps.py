@@ -110,6 +110,10 @@ class EpisodeSteps:
         self.in_episode = not next_timestep.last()
         return Step(leaves, items)
 
+    def restart(self) -> None:
+        """Goes on as if the episode, if any, began at its newest observation."""
+        self._returns.reset()
+
     def reset(self) -> None:
         """Forgets the unfinished episode, if any."""
         self._returns.reset()

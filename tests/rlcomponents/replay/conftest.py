@@ -1,6 +1,10 @@
 """A small environment in data, and replays that close with their test."""
 
 import contextlib
+import json
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -68,3 +72,31 @@ def drain():
         return [sample.data for sample in samples]
 
     return take
+
+
+@pytest.fixture
+def serve_elsewhere(resources):
+    """Starts a server in a process of its own, ready to be killed.
+
+    Its items are those of `make_spec(SCALAR)`: `num_items` of one value.
+    """
+
+    def serve(port, *, value=0.0, num_items=0, **settings):
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                pathlib.Path(__file__).with_name("replay_process.py"),
+                json.dumps(
+                    {"port": port, "value": value, "num_items": num_items} | settings
+                ),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        resources.callback(process.wait)
+        resources.callback(process.kill)
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    return serve

@@ -2,18 +2,22 @@
 
 import collections
 import glob
+import os
 import shutil
+import signal
 import threading
 
 import dm_env
 import numpy as np
+import portpicker
 import pytest
 import reverb
 import tensorflow as tf
 from dm_env import specs as dm_env_specs
 from reverb.cc import schema_pb2
 
-from rlcomponents.replay import adders, tables
+from rlcomponents import pulse
+from rlcomponents.replay import adders, servers, tables
 
 SCALAR = dm_env_specs.Array((), np.float32)
 VECTOR = dm_env_specs.Array((2,), np.float32)
@@ -471,3 +475,172 @@ def test_an_item_is_described_by_the_signature(make_spec):
     assert signature["observation"][0].shape == (3, 2, 2)
     assert signature["next_observation"][0].dtype == tf.uint8
     assert signature["step"].shape == (3,)
+
+
+@pytest.fixture
+def said(resources):
+    """Catches what is said to the user; also gives the pulse of this process."""
+    lines = []
+    noted = pulse.Pulse(say=lines.append)
+    noted.lines = lines
+    resources.callback(pulse.use_in_this_process, pulse.current())
+    pulse.use_in_this_process(noted)
+    return noted
+
+
+class _Actor:
+    """Adds steps in a thread; the observation is the number of the step."""
+
+    def __init__(self, adder):
+        self.adder = adder
+        self.num_steps = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._act, daemon=True)
+        self._thread.start()
+
+    def _act(self):
+        self.adder.add_first(dm_env.restart(np.float32(0)))
+        while not self._stopped.wait(0.002):
+            step = self.num_steps + 1
+            self.adder.add(0, dm_env.transition(float(step), np.float32(step)))
+            self.num_steps = step
+
+    def stop(self):
+        self._stopped.set()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+
+def _until(condition):
+    while not condition():  # The time limit of the test ends a failure.
+        threading.Event().wait(0.05)
+
+
+def _num_items(address):
+    try:
+        return servers.info(address).num_items
+    except TimeoutError:
+        return 0
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("num_steps", [1, 3])
+def test_an_actor_goes_on_when_its_killed_server_is_back(
+    make_spec, serve_elsewhere, resources, said, num_steps
+):
+    port = portpicker.pick_unused_port()
+    address = f"localhost:{port}"
+    first = serve_elsewhere(port)
+    adder = adders.TransitionAdder(
+        address,
+        make_spec(SCALAR),
+        num_steps=num_steps,
+        discount=1.0,
+        max_in_flight_items=5,
+        actor="actor/0",
+        replay="replay/0",
+    )
+    actor = _Actor(adder)
+    resources.callback(adder.close)
+    _until(lambda: _num_items(address) >= 20)
+    first.kill()
+    first.wait()
+    _until(lambda: said.lines)
+    assert said.lines == [
+        "actor/0: replay/0 went away (nobody listens at its address); 6 transitions "
+        "not confirmed were dropped."
+    ]
+    assert adder.num_dropped_items == 5 + 1  # Those on their way, and the next.
+    _until(lambda: said.waiting_for == "replay/0: no answer")
+    serve_elsewhere(port)
+    _until(lambda: _num_items(address) >= 20)
+    actor.stop()
+    adder.flush()
+    assert said.waiting_for is None
+    assert len(said.lines) == 1
+    # Each item is what the definition says, so that none joins what was before the
+    # gap with what came after it.
+    items = [
+        sample.data
+        for sample in reverb.Client(address).sample(
+            tables.TABLE, 500, emit_timesteps=False, unpack_as_table_signature=True
+        )
+    ]
+    for item in items:
+        start, _, reward, _, end = _scalars(item)
+        assert end == start + num_steps
+        assert reward == sum(range(int(start) + 1, int(end) + 1))
+
+
+@pytest.mark.integration
+def test_a_hung_server_is_waited_for_with_few_items_and_none_is_lost(
+    make_spec, serve_elsewhere, resources, said
+):
+    port = portpicker.pick_unused_port()
+    address = f"localhost:{port}"
+    server = serve_elsewhere(port)
+    adder = adders.TransitionAdder(
+        address,
+        make_spec(SCALAR),
+        num_steps=1,
+        discount=1.0,
+        max_in_flight_items=5,
+        replay="replay/0",
+    )
+    actor = _Actor(adder)
+    resources.callback(adder.close)
+    _until(lambda: _num_items(address) >= 20)
+    os.kill(server.pid, signal.SIGSTOP)
+    _until(lambda: said.waiting_for is not None)
+    assert said.waiting_for == "replay/0: 5 items not confirmed"
+    held_at = actor.num_steps
+    threading.Event().wait(2.5)  # More than one look at the server.
+    assert actor.num_steps == held_at
+    os.kill(server.pid, signal.SIGCONT)
+    _until(lambda: actor.num_steps >= held_at + 20)
+    actor.stop()
+    adder.flush()
+    assert servers.info(address).num_items == actor.num_steps
+    assert adder.num_dropped_items == 0
+    assert said.lines == []
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_stop_ends_the_wait_for_a_server_that_went_away(
+    make_spec, serve_elsewhere, said, fault
+):
+    port = portpicker.pick_unused_port()
+    server = serve_elsewhere(port)
+    stop = threading.Event()
+    adder = adders.TransitionAdder(
+        f"localhost:{port}",
+        make_spec(SCALAR),
+        num_steps=1,
+        discount=1.0,
+        should_stop=stop.is_set,
+    )
+    actor = _Actor(adder)
+    _until(lambda: actor.num_steps >= 20)
+    os.kill(server.pid, fault)
+    _until(lambda: said.waiting_for is not None)
+    stop.set()
+    actor.stop()
+    adder.flush()
+    adder.close()
+
+
+def test_a_server_that_shuts_down_under_an_actor_is_one_that_went_away(
+    make_spec, make_replay, make_adder, said
+):
+    spec = make_spec(SCALAR)
+    replay = make_replay(spec)
+    adder = make_adder(replay, spec, should_stop=lambda: bool(said.lines))
+    adder.add_first(dm_env.restart(np.float32(0)))
+    adder.add(0, dm_env.transition(0.0, np.float32(0)))
+    adder.flush()
+    replay.close()
+    for _ in range(20):
+        adder.add(0, dm_env.transition(0.0, np.float32(0)))
+    assert len(said.lines) == 1
+    assert adder.num_dropped_items >= 1

@@ -1,7 +1,5 @@
 """Tests of rlcomponents.replay.batches, on real servers in this process."""
 
-import subprocess
-import sys
 import threading
 
 import dm_env
@@ -210,47 +208,6 @@ def test_bad_settings_are_refused(make_spec, addresses, batch_size, message):
         batches.ReplayBatches(addresses, make_spec(), batch_size=batch_size)
 
 
-_SERVER = """
-import sys, dm_env, numpy as np
-from dm_env import specs as dm_env_specs
-from rlcomponents import specs
-from rlcomponents.replay import adders, limits, servers, tables
-port, value = int(sys.argv[1]), float(sys.argv[2])
-spec = specs.EnvironmentSpec(
-    dm_env_specs.Array((), np.float32), dm_env_specs.DiscreteArray(4),
-    dm_env_specs.Array((), np.float32),
-    dm_env_specs.BoundedArray((), np.float32, 0.0, 1.0))
-server = servers.make_server(tables.make_tables(
-    spec, limits.ReplayLimits(max_items=100, min_items=1, batch_size=4)), port)
-adder = adders.TransitionAdder(f"localhost:{port}", spec, num_steps=1, discount=0.5)
-adder.add_first(dm_env.restart(np.float32(value)))
-for _ in range(5):
-    adder.add(0, dm_env.transition(0.0, np.float32(value)))
-adder.flush()
-print("filled", flush=True)
-server.wait()
-"""
-
-
-@pytest.fixture
-def serve_elsewhere(resources):
-    """Starts a server in a process of its own, with items of one value."""
-
-    def serve(port, value):
-        process = subprocess.Popen(
-            [sys.executable, "-c", _SERVER, str(port), str(value)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        resources.callback(process.wait)
-        resources.callback(process.kill)
-        assert process.stdout.readline() == "filled\n"
-        return process
-
-    return serve
-
-
 @pytest.mark.integration
 @pytest.mark.parametrize("end", ["kill", "terminate"])
 def test_a_shard_that_ends_is_passed_over_and_joins_in_when_it_is_back(
@@ -260,7 +217,7 @@ def test_a_shard_that_ends_is_passed_over_and_joins_in_when_it_is_back(
     here = make_replay(spec)
     _fill(here, spec, np.full(5, 1, np.float32))
     port = portpicker.pick_unused_port()
-    elsewhere = serve_elsewhere(port, 2.0)
+    elsewhere = serve_elsewhere(port, value=2.0, num_items=5)
     source = draw_from([here.address, f"localhost:{port}"], spec)
 
     def draw_until(value):
@@ -273,6 +230,6 @@ def test_a_shard_that_ends_is_passed_over_and_joins_in_when_it_is_back(
     elsewhere.wait()
     for _ in range(10):
         assert source.next_batch(LONG_SECS) is not None
-    serve_elsewhere(port, 3.0)
+    serve_elsewhere(port, value=3.0, num_items=5)
     draw_until(3.0)
     draw_until(1.0)
