@@ -36,9 +36,7 @@ def main(num_steps: int = 3_000) -> float:
     source = batches.ReplayBatches([replay.address], spec, batch_size=32)
     adder = adders.TransitionAdder(replay.address, spec, num_steps=1, discount=0.99)
 
-    learner = dqn.DQNLearner(
-        network, target_network, store, source, target_period_updates=100
-    )
+    learner = dqn.DQNLearner(network, target_network, store, source)
     epsilon = schedules.Linear(1.0, 0.05, 1_000)
     actor = epsilon_greedy.EpsilonGreedyActor(
         q_values.make_q_values(network, spec.observations),

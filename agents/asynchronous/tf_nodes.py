@@ -55,7 +55,6 @@ def make_worker(
         collector,
         strategy,
         stores.open_store(config, strategy.variables.layout, place),
-        target_period_steps=config.target_copy_period_steps,
         watch=files.watch,
     )
     turn = reporting.ReportingAsyncWorker(

@@ -91,7 +91,6 @@ def make_learner(
         make_network(config, environment_spec),
         store,
         source,
-        target_period_updates=config.target_period_updates,
         double_q=config.double_q,
         max_abs_td_error=config.max_abs_td_error,
         outlier_rule=outlier_rule,

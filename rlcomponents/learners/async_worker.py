@@ -9,7 +9,7 @@ import numpy as np
 
 from rlcomponents import core, finite
 from rlcomponents import environment_loop as loops
-from rlcomponents.learners import rollouts
+from rlcomponents.learners import rollouts, target_copy
 from rlcomponents.parameters import gradients, tf_variables
 
 
@@ -77,7 +77,6 @@ class AsyncWorker:
         strategy: Strategy,
         store: core.ParameterStore,
         *,
-        target_period_steps: int | None,
         watch: finite.Watch | None = None,
     ) -> None:
         """Offers the strategy's values as initial parameters, and pulls once.
@@ -86,15 +85,14 @@ class AsyncWorker:
             collector: Plays with the same strategy.
             strategy: The algorithm.
             store: Where parameters come from and gradients go.
-            target_period_steps: The store's period of target copies, in agent steps.
-                None where the strategy has no target.
             watch: Counts what is discarded. None: one of its own.
         """
         self._collector = collector
         self._strategy = strategy
         self._store = store
-        self._target_period_steps = target_period_steps
-        self._target_clock: int | None = None
+        self._target: target_copy.TargetCopy | None = None
+        if strategy.target_variables is not None:
+            self._target = target_copy.TargetCopy(store, strategy.target_variables)
         watch = watch or finite.Watch("worker")
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         store.initialise(strategy.variables.vector())
@@ -137,12 +135,7 @@ class AsyncWorker:
         """Takes the parameters from the store, and the target copy where it is new."""
         self.snapshot = self._store.pull()
         self._strategy.variables.assign(self.snapshot.vector)
-        if self._strategy.target_variables is not None:
-            assert self._target_period_steps is not None
-            clock = self.snapshot.steps // self._target_period_steps
-            if clock != self._target_clock:
-                target = self._store.pull(target=True)
-                self._strategy.target_variables.assign(target.vector)
-                self._target_clock = clock
+        if self._target is not None:
+            self._target.follow(self.snapshot)
         self._strategy.set_progress(self.snapshot.steps)
         return self.snapshot

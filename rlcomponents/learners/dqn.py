@@ -12,6 +12,7 @@ import tensorflow as tf
 from acme import core as acme_core
 
 from rlcomponents import core, finite
+from rlcomponents.learners import target_copy
 from rlcomponents.losses import outliers, value_learning
 from rlcomponents.parameters import gradients, tf_variables
 from rlcomponents.replay import transitions
@@ -47,7 +48,6 @@ class DQNLearner(acme_core.Learner):
         store: core.ParameterStore,
         batches: transitions.BatchSource,
         *,
-        target_period_updates: int,
         double_q: bool = False,
         max_abs_td_error: float | None = 1.0,
         outlier_rule: outliers.OutlierRule | None = None,
@@ -62,7 +62,6 @@ class DQNLearner(acme_core.Learner):
             target_network: A copy that shares no variable with it.
             store: Where parameters come from and gradients go.
             batches: Where transitions come from.
-            target_period_updates: The store's period of target copies.
             double_q: Whether the online network picks the bootstrap action.
             max_abs_td_error: Size at which the error is clipped. None: not.
             outlier_rule: Says which gradients to discard for their loss. None: none.
@@ -70,13 +69,8 @@ class DQNLearner(acme_core.Learner):
             watch: Counts what is discarded for not being finite. None: one of its own.
 
         Raises:
-            ValueError: The networks share a variable, or the period is below 1.
+            ValueError: The networks share a variable.
         """
-        if target_period_updates < 1:
-            raise ValueError(
-                f"target_period_updates is {target_period_updates}: give the store's "
-                "period, 1 or more."
-            )
         online = {id(variable) for variable in network.variables}
         shared = [v.name for v in target_network.variables if id(v) in online]
         if shared:
@@ -87,19 +81,17 @@ class DQNLearner(acme_core.Learner):
         self._network = network
         self._target_network = target_network
         self._variables = tf_variables.FlatVariables(network.trainable_variables)
-        self._target_variables = tf_variables.FlatVariables(
-            target_network.trainable_variables
+        self._target = target_copy.TargetCopy(
+            store, tf_variables.FlatVariables(target_network.trainable_variables)
         )
         self._store = store
         self._batches = batches
-        self._target_period_updates = target_period_updates
         self._double_q = double_q
         self._max_abs_td_error = max_abs_td_error
         self._outlier_rule = outlier_rule
         self._batch_timeout_secs = batch_timeout_secs
         watch = watch or finite.Watch("learner")
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
-        self._target_clock: tuple[tuple[int, int], ...] | None = None
         self._gradient = tf.function(self._loss_and_gradient)
         store.initialise(self._variables.vector())
         self.pull()
@@ -108,16 +100,7 @@ class DQNLearner(acme_core.Learner):
         """Takes the parameters from the store, and the target copy where it is new."""
         self.snapshot = self._store.pull()
         self._variables.assign(self.snapshot.vector)
-        # A shard copies its target when its own updates cross a multiple of the
-        # period, so the versions alone tell that a copy is new.
-        clock = tuple(
-            (version.epoch, version.updates // self._target_period_updates)
-            for version in self.snapshot.versions
-        )
-        if clock != self._target_clock:
-            target = self._store.pull(target=True)
-            self._target_variables.assign(target.vector)
-            self._target_clock = clock
+        self._target.follow(self.snapshot)
         return self.snapshot
 
     def step(self, agent_steps: int = 0) -> LearnerStep | None:

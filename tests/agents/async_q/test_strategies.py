@@ -203,7 +203,6 @@ def test_200_updates_give_the_parameters_of_the_papers_algorithm(make_ring, algo
         ),
         strategy,
         store,
-        target_period_steps=SETTINGS["target_period_steps"],
     )
     transcription = Transcription(initial, make_ring(), seed=7)
     if algorithm == "n_step_q":

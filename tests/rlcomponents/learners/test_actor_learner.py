@@ -47,7 +47,6 @@ class Bundle:
             make_network(),
             self.store,
             fake_replay.ListBatches(self.items, batch_size=2, min_items=min_items),
-            target_period_updates=100,
             outlier_rule=outlier_rule,
         )
         actor = epsilon_greedy.EpsilonGreedyActor(

@@ -69,9 +69,9 @@ class Setup:
             ),
             before_push=lambda: self.others_do(),
         )
-        self.worker = self.make_worker(num_environments, target_period_steps)
+        self.worker = self.make_worker(num_environments)
 
-    def make_worker(self, num_environments, target_period_steps):
+    def make_worker(self, num_environments):
         collector = rollouts.RolloutCollector(
             environment_batch.EnvironmentBatch(
                 [
@@ -88,7 +88,6 @@ class Setup:
             collector,
             self.strategy,
             self.store,
-            target_period_steps=target_period_steps,
         )
 
 
@@ -101,7 +100,7 @@ def test_it_offers_the_strategys_values_as_initial_parameters():
 def test_it_takes_the_parameters_that_are_there():
     setup = Setup(initial=5.0)
     setup.strategy = Strategy(initial=7.0)
-    setup.make_worker(1, 4)
+    setup.make_worker(1)
     assert setup.strategy.variables.vector() == [5.0]
 
 

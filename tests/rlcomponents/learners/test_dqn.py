@@ -76,7 +76,7 @@ def push(store, gradient):
 
 
 def make_learner(store, batches, *, network=None, target_network=None, **settings):
-    settings = {"target_period_updates": 1_000, "max_abs_td_error": None, **settings}
+    settings = {"max_abs_td_error": None, **settings}
     return dqn.DQNLearner(
         network or make_network(),
         target_network or make_network(np.zeros([2, 2])),
@@ -166,7 +166,6 @@ def test_many_steps_match_algorithm_1(double_q):
         Batches(*batches),
         network=make_network(initial),
         target_network=make_network(np.zeros([3, 5])),
-        target_period_updates=4,
         double_q=double_q,
     )
     learner.run(num_steps=len(batches))
@@ -219,7 +218,6 @@ def test_the_target_follows_the_stores_updates_not_the_learners():
         Batches(),
         network=make_network(np.zeros([2, 2])),
         target_network=target_network,
-        target_period_updates=3,
     )
     seen = []
     for _ in range(7):  # All of them another learner's.
@@ -236,7 +234,6 @@ def test_a_target_copy_is_not_missed_between_two_pulls():
         Batches(),
         network=make_network(np.zeros([2, 2])),
         target_network=target_network,
-        target_period_updates=3,
     )
     for _ in range(8):  # Copies at 3 and at 6.
         push(store, -np.ones([2, 2]))
@@ -246,7 +243,7 @@ def test_a_target_copy_is_not_missed_between_two_pulls():
 
 def test_the_target_is_fetched_only_when_there_is_a_new_copy():
     store = fakes.RecordingStore(make_store(period=3))
-    learner = make_learner(store, Batches(), target_period_updates=3)
+    learner = make_learner(store, Batches())
     for _ in range(7):
         push(store, np.ones([2, 2]))
         learner.pull()
@@ -284,7 +281,7 @@ def test_parameters_and_target_may_come_from_many_shards():
     )
     local = make_store(period=2)
     for store in (sharded, local):
-        learner = make_learner(store, Batches(*[BATCH] * 5), target_period_updates=2)
+        learner = make_learner(store, Batches(*[BATCH] * 5))
         learner.run(num_steps=5)
     np.testing.assert_array_equal(weights(sharded), weights(local))
 
@@ -449,8 +446,3 @@ def test_a_target_network_that_shares_a_variable_is_refused():
         make_learner(
             make_store(), Batches(), network=network, target_network=target_network
         )
-
-
-def test_a_period_of_no_updates_is_refused():
-    with pytest.raises(ValueError, match="target_period_updates is 0"):
-        make_learner(make_store(), Batches(), target_period_updates=0)
