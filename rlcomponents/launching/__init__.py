@@ -4,6 +4,7 @@ launcher           `launch(program, run_dir)`: the one entry, and its signals
 endings            how a program can end: exit codes, and the last lines on the screen
 supervision        waits for the nodes and ends them, knows no process and no thread
 restarts           which nodes that died are started again
+watchdog           who waits for whom, who is silent, who hangs
 watched            one running node, as the supervision sees it
 processes          nodes as child processes (`local_mp`)
 node_process       the other side: what such a child process does

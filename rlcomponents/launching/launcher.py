@@ -32,6 +32,8 @@ from rlcomponents.launching import (
 LAUNCH_TYPES = ("local_mp", "local_mt")
 """Nodes in processes, nodes in threads."""
 
+MIN_HANG_TIMEOUT_SECS = 5.0
+
 ON_FAILURE = ("restart", "stop")
 """A node that died is started again, or ends the program."""
 
@@ -42,6 +44,7 @@ def launch(
     *,
     launch_type: str = "local_mp",
     on_failure: str | None = None,
+    hang_timeout_secs: float | None = None,
     on_tick: Callable[[], None] | None = None,
     on_end: Callable[[], None] | None = None,
     on_message: Callable[[str], None] | None = None,
@@ -70,6 +73,10 @@ def launch(
             completing a step (see `rlcomponents.pulse`) does the program end. "stop":
             the first death ends it. None: "restart" for processes, "stop" for threads,
             of which none can be started again.
+        hang_timeout_secs: A node that has shown no sign of life for so long, or that
+            has worked on one step for so long, hangs: it is killed, and has died. None:
+            it is only named on the screen. Nodes that never note a step are given a
+            minute more, and only their silence counts.
         on_tick: Called about once a second in the calling thread. If it raises, the
             nodes are stopped and the exception goes on to the caller.
         on_end: Called once no node runs, before the last lines about a failure are
@@ -91,6 +98,7 @@ def launch(
     """
     check_launch_type(launch_type)
     check_on_failure(on_failure, launch_type)
+    check_hang_timeout(hang_timeout_secs)
     _check(program, termination_notice_secs, environment or {}, launch_type)
     log_dir = pathlib.Path(run_dir) / "logs"
     log_dir.mkdir(parents=True, exist_ok=True)
@@ -104,6 +112,7 @@ def launch(
             wake,
             calls=graph.calls(program),
             notice_secs=termination_notice_secs,
+            hang_timeout_secs=hang_timeout_secs,
             restart_nodes=launch_type == "local_mp" and on_failure != "stop",
             on_tick=on_tick,
             on_message=on_message or _print_message,
@@ -147,6 +156,16 @@ def check_on_failure(on_failure: str | None, launch_type: str) -> None:
         raise ValueError(
             "--on_failure=restart needs nodes in processes of their own, and with "
             "--lp_launch_type=local_mt they are threads: use stop, or local_mp."
+        )
+
+
+def check_hang_timeout(hang_timeout_secs: float | None) -> None:
+    """Raises ValueError unless nodes can be held to this limit."""
+    # Signs of life come once a second, and later from a machine that is busy.
+    if hang_timeout_secs is not None and not hang_timeout_secs >= MIN_HANG_TIMEOUT_SECS:
+        raise ValueError(
+            f"--hang_timeout_secs={hang_timeout_secs:g} is too short to tell a hang "
+            f"from a busy machine: give at least {MIN_HANG_TIMEOUT_SECS:g}, or none."
         )
 
 

@@ -17,7 +17,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from rlcomponents.launching import endings, restarts, watched
+from rlcomponents.launching import endings, restarts, watchdog, watched
 
 _TICK_SECS = 1.0
 _SAME_LINE_SECS = 30.0
@@ -34,6 +34,7 @@ class Supervisor:
         calls: Mapping[str, Sequence[str]],
         notice_secs: float,
         restart_nodes: bool,
+        hang_timeout_secs: float | None = None,
         on_tick: Callable[[], None] | None,
         on_message: Callable[[str], None],
     ) -> None:
@@ -47,6 +48,7 @@ class Supervisor:
                 At half of it at the latest, all nodes are asked to stop; when half of
                 what is then left to a node has passed, it is interrupted.
             restart_nodes: Whether nodes that died are started again.
+            hang_timeout_secs: See `watchdog.Watchdog`; a node that hangs is killed.
             on_tick: Called about once a second.
             on_message: Shows the user one line at once.
         """
@@ -57,6 +59,7 @@ class Supervisor:
         self._on_tick = on_tick
         self._on_message = on_message
         self._shown_secs: dict[str, float] = {}  # When each line was last shown.
+        self._watchdog = watchdog.Watchdog(hang_timeout_secs)
         self._restarts = restarts.Restarts() if restart_nodes else None
         self._signals: list[int] = []
         self._num_obeyed = 0
@@ -103,6 +106,7 @@ class Supervisor:
             is_over = all(self._is_over(node) for node in self._nodes)
             if time.monotonic() >= self._next_tick_secs:
                 self._next_tick_secs = time.monotonic() + _TICK_SECS
+                self._watch()
                 self._tick()
         if self._tick_error is not None:
             raise self._tick_error
@@ -212,6 +216,25 @@ class Supervisor:
     def _say(self, line: str) -> None:
         with contextlib.suppress(OSError):  # Nobody is left to be told.
             self._on_message(line)
+
+    def _watch(self) -> None:
+        """Shows who waits for whom, and kills who hangs."""
+        if self._ending is not None:
+            return
+        at_work = [
+            node
+            for node in self._nodes
+            if not node.ended and node.finished_secs is None
+            if node.name not in self._killed
+        ]
+        line, hung = self._watchdog.look(at_work, time.monotonic())
+        if line is not None:
+            self._say(line)
+        for node, cause in hung:
+            self._killed.add(node.name)
+            node.failure = endings.Failure(cause, by_signal=True)
+            node.kill()
+            self._wake.set()
 
     def _end(self, ending: endings.Ending) -> None:
         """Lets the program end; the first reason stays."""

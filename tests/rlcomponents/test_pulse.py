@@ -62,3 +62,43 @@ def test_lines_go_to_whoever_shows_them() -> None:
     pulse.Pulse(say=lines.append).say("The disk is full.")
 
     assert lines == ["The disk is full."]
+
+
+def test_waiting_for_one_peer_again_and_again_is_one_wait() -> None:
+    life = pulse.Pulse()
+
+    with life.waiting("replay/0: 1 of 9 items"):
+        since_secs = life.waiting_since_secs
+    with life.waiting("replay/0: 2 of 9 items"):
+        assert life.waiting_since_secs == since_secs
+    with life.waiting("parameters/0"):
+        assert life.waiting_since_secs > since_secs
+
+
+def test_a_step_ends_a_wait() -> None:
+    life = pulse.Pulse()
+
+    with life.waiting("replay/0"):
+        since_secs = life.waiting_since_secs
+    life.completed_step()
+    with life.waiting("replay/0"):
+        assert life.waiting_since_secs > since_secs
+
+
+def test_a_wait_after_long_work_is_another(monkeypatch) -> None:
+    monkeypatch.setattr(pulse, "_SAME_WAIT_SECS", 0.0)
+    life = pulse.Pulse()
+
+    with life.waiting("replay/0"):
+        since_secs = life.waiting_since_secs
+    with life.waiting("replay/0"):
+        assert life.waiting_since_secs > since_secs
+
+
+def test_steps_follow_each_other_inside_the_block_only() -> None:
+    life = pulse.Pulse()
+
+    assert not life.is_stepping
+    with life.stepping():
+        assert life.is_stepping
+    assert not life.is_stepping

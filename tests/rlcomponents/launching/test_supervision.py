@@ -34,6 +34,7 @@ class FakeNode(watched.Node):
             raise life
         for name, value in life.items():
             setattr(self, name, value)
+            self._wake.set()
 
     def poll(self):
         self.on_poll()

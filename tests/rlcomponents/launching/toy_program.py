@@ -2,7 +2,7 @@
 
 Tests load this file and launch a program in their own process, or run it as a script
 and send signals to it: `toy_program.py LAUNCH_TYPE RUN_DIR NODE...`. TOY_NOTICE_SECS is
-the notice.
+the notice, TOY_HANG_TIMEOUT_SECS the time after which a node hangs.
 """
 
 import os
@@ -116,6 +116,53 @@ def dies_after_its_first_step(run_dir):
     raise ZeroDivisionError("of the second step")
 
 
+def dies_and_waits(run_dir):
+    announce(run_dir, "dies_and_waits")
+    if not pulse.current().starts:
+        os.kill(os.getpid(), signal.SIGKILL)
+    threading.Event().wait()
+
+
+def works(run_dir):
+    """Completes steps until it is told to stop; ends the program if it is a restart."""
+    life = pulse.current()
+    with life.stepping():
+        while not lp.stop_event().wait(0.05):
+            life.completed_step()
+            if life.steps == 2:
+                announce(run_dir, "works")
+                if life.starts:
+                    lp.stop()
+
+
+def stops_itself(run_dir):
+    if not pulse.current().starts:
+        pulse.current().completed_step()
+        threading.Event().wait(1.5)  # Until its step is heard of.
+        os.kill(os.getpid(), signal.SIGSTOP)
+    lp.stop()
+
+
+def hangs_in_a_step(run_dir):
+    life = pulse.current()
+    if life.starts:
+        lp.stop()
+    with life.stepping():
+        life.completed_step()
+        threading.Event().wait()
+
+
+def waits_for_another(run_dir):
+    with pulse.current().waiting("replay/0: 120 of 1000 items"):
+        lp.stop_event().wait()
+
+
+def says(run_dir):
+    for _ in range(3):
+        pulse.current().say("the disk is full")
+    lp.stop()
+
+
 def build(run_dir, *names):
     program = lp.Program("toy")
     for name in names:
@@ -131,6 +178,7 @@ def main():
         run_dir,
         launch_type=launch_type,
         termination_notice_secs=float(os.environ.get("TOY_NOTICE_SECS", "10")),
+        hang_timeout_secs=float(os.environ.get("TOY_HANG_TIMEOUT_SECS", "inf")),
     )
     print(f"{ending.reason} {ending.node}")
     launcher.exit_process(ending.exit_code)
