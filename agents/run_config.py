@@ -54,6 +54,8 @@ class RunConfig:
         final_evaluation_episodes: Episodes of the evaluation at the end.
         max_evaluation_frames: Frames after which an evaluation episode is cut.
         checkpoint_period_secs: Seconds from one checkpoint to the next.
+        num_checkpoints_kept: How many of the newest are kept; the best by evaluation
+            is kept besides.
     """
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -81,6 +83,7 @@ class RunConfig:
     final_evaluation_episodes: int = 30
     max_evaluation_frames: int = 18_000
     checkpoint_period_secs: float = 60.0
+    num_checkpoints_kept: int = 2
 
     def __post_init__(self) -> None:
         """Refuses values with which no run could work.
@@ -254,6 +257,7 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "evaluation_episodes": setting_checks.AT_LEAST_ONE,
     "final_evaluation_episodes": setting_checks.AT_LEAST_ONE,
     "max_evaluation_frames": setting_checks.AT_LEAST_ONE,
+    "num_checkpoints_kept": setting_checks.AT_LEAST_ONE,
     "seed": setting_checks.NOT_NEGATIVE,
     "adagrad_initial_accumulator": setting_checks.NOT_NEGATIVE,
     "learning_rate": setting_checks.POSITIVE,

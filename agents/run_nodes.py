@@ -3,6 +3,7 @@
 No TensorFlow here: the coordinator does without.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,8 @@ import numpy as np
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
-from rlcomponents import core, finite, seeding
+from rlcomponents import core, finite, pulse, seeding
+from rlcomponents.nodes import best_parameters, program_checkpoints
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import saved_states, sharded_client, wire
@@ -50,7 +52,7 @@ def open_worker_files(config: RunConfig, run_dir: str, name: str) -> WorkerFiles
     disk = disks.Disk(print)  # What the screen shows of it, the coordinator says.
     state = _open_state(config, folder, name, disk)
     writer = metrics.MetricsWriter(
-        folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS
+        folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS, disk=disk
     )
     watch = config.make_watch(name.replace("-", "/"))
     report = worker_report.WorkerReport(writer, discarded_nonfinite=lambda: watch.count)
@@ -83,12 +85,15 @@ def make_evaluator(
         actor: Acts as evaluation asks for.
         wait_for_stop: Waits so many seconds; returns whether a stop was asked.
     """
+    folder = run_folder.RunFolder(run_dir)
+    disk = disks.Disk(print)
+    earlier = metrics.read_last(folder.program_csv)
     return evaluators.Evaluator(
         pull,
         environment,
         actor,
         metrics.MetricsWriter(
-            run_folder.RunFolder(run_dir).evaluation_csv, metrics.EVALUATION_COLUMNS
+            folder.evaluation_csv, metrics.EVALUATION_COLUMNS, disk=disk
         ),
         period_steps=config.evaluation_period_steps,
         num_episodes=config.evaluation_episodes,
@@ -97,6 +102,12 @@ def make_evaluator(
         max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
         watch=config.make_watch("evaluator/0"),
+        best=best_parameters.BestParameters(
+            folder, facts={"environment": config.environment}, disk=disk
+        ),
+        last=metrics.read_last(folder.evaluation_csv),
+        steps_before=int(metrics.number(earlier, "agent_steps")),
+        wall_secs_before=coordinators.wall_secs(earlier, _secs_since),
     )
 
 
@@ -125,7 +136,7 @@ def make_coordinator(
     run_dir: str,
     agent: str,
     statistics: Callable[[], core.StoreStatistics],
-    shards: Sequence[coordinators.Shard],
+    shards: Sequence[program_checkpoints.Shard],
     stop_program: Callable[[], None],
     wait_for_stop: WaitForStop,
 ) -> coordinators.Coordinator:
@@ -150,9 +161,18 @@ def make_coordinator(
         frames_per_step=config.frames_per_step,
         replay_capacity_items=config.replay_capacity_items,
         checkpoint_period_secs=config.checkpoint_period_secs,
+        num_checkpoints_kept=config.num_checkpoints_kept,
+        secs_since=_secs_since,
         stop_program=stop_program,
         wait_for_stop=wait_for_stop,
     )
+
+
+def _secs_since(time_secs: float) -> float:
+    """Returns the time that passed while this node, started again, was not there."""
+    if not pulse.current().starts:
+        return 0.0  # The first start of a program: until then the run stood still.
+    return max(0.0, time.time() - time_secs)
 
 
 def _open_state(

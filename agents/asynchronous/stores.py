@@ -10,7 +10,7 @@ from typing import Any
 from agents import optimisation, run_nodes
 from agents.asynchronous.config import AsyncConfig
 from rlcomponents import core
-from rlcomponents.nodes import coordinator
+from rlcomponents.nodes import program_checkpoints
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import (
     local_store,
@@ -132,7 +132,7 @@ def make_parameter_shard(config: AsyncConfig) -> shard.ParameterShard:
 
 def open_for_coordinator(
     place: Place,
-) -> tuple[Callable[[], core.StoreStatistics], Sequence[coordinator.Shard]]:
+) -> tuple[Callable[[], core.StoreStatistics], Sequence[program_checkpoints.Shard]]:
     """Returns the store's counts, and what the coordinator saves."""
     if isinstance(place, ThreadStore):
         return place.statistics, [place]

@@ -1,14 +1,21 @@
-"""Plays episodes with the newest parameters, now and then and at the end."""
+"""Plays episodes with the newest parameters, now and then and at the end.
+
+One that starts again, or in a resumed run, goes on after the evaluations that there
+are: none is repeated.
+"""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import dm_env
 from acme import core as acme_core
 
 from rlcomponents import core, finite, pulse
 from rlcomponents.evaluation import episodes
+from rlcomponents.nodes import best_parameters
+from rlcomponents.runs import metrics
 
 
 class Evaluator(acme_core.Worker):
@@ -34,6 +41,10 @@ class Evaluator(acme_core.Worker):
         poll_secs: float = 0.5,
         clock: Callable[[], float] = time.monotonic,
         watch: finite.Watch | None = None,
+        best: best_parameters.BestParameters | None = None,
+        last: Mapping[str, Any] | None = None,
+        steps_before: int = 0,
+        wall_secs_before: float = 0.0,
     ) -> None:
         """Stores its parts.
 
@@ -51,6 +62,10 @@ class Evaluator(acme_core.Worker):
             poll_secs: Seconds between looks at the step count.
             clock: Returns seconds since any moment.
             watch: Counts games discarded for not being finite. None: one of its own.
+            best: Keeps the best parameters. None: nobody does.
+            last: Row of the last evaluation before this node started, if there was one.
+            steps_before: Agent steps that the run had taken then.
+            wall_secs_before: Seconds that it had taken.
         """
         self._pull = pull
         self._environment = environment
@@ -65,10 +80,14 @@ class Evaluator(acme_core.Worker):
         self._poll_secs = poll_secs
         self._clock = clock
         watch = watch or finite.Watch("evaluator")
-        self._guard = watch.guard(advice=finite.MEND_ENVIRONMENT)
-        self._next_steps = period_steps
-        self._first_step_secs = clock()
-        self.finished = False
+        self._guard = watch.guard(part="evaluation", advice=finite.MEND_ENVIRONMENT)
+        self._best = best
+        self._steps_before = steps_before
+        self._wall_secs_before = wall_secs_before
+        self._first_step_secs = clock() - wall_secs_before
+        last_steps = int(metrics.number(last or {}, "agent_steps"))
+        self._next_steps = last_steps + period_steps
+        self.finished = (last or {}).get("final") == 1 and last_steps >= max_steps
 
     def step(self) -> bool:
         """Evaluates where it is due.
@@ -80,8 +99,8 @@ class Evaluator(acme_core.Worker):
         if self.finished:
             return False
         snapshot = self._pull()
-        if not snapshot.steps:
-            self._first_step_secs = self._clock()
+        if snapshot.steps <= self._steps_before:  # The run has not gone on yet.
+            self._first_step_secs = self._clock() - self._wall_secs_before
         final = snapshot.steps >= self._max_steps
         if not final and snapshot.steps < self._next_steps:
             return False
@@ -97,6 +116,8 @@ class Evaluator(acme_core.Worker):
         if len(results.returns) < num_episodes:
             return False
         self._next_steps = snapshot.steps + self._period_steps
+        if self._best is not None:
+            self._best.offer(snapshot, results.mean)
         error = results.standard_error
         self._reporter.write(
             {

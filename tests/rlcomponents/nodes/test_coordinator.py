@@ -1,15 +1,18 @@
 """Tests of rlcomponents.nodes.coordinator, on real files and a real store."""
 
+import errno
 import json
+import os
+import time
 
 import numpy as np
 import pytest
 
-from rlcomponents import core, schedules
+from rlcomponents import core, pulse, schedules
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import local_store, shard, sharded_client, update_rules
-from rlcomponents.runs import checkpoints, metrics, run_folder, summary
+from rlcomponents.runs import checkpoints, metrics, node_state, run_folder, summary
 from rlcomponents.testing import fakes, in_process
 
 LAYOUT = layouts.ParameterLayout(["w", "b"], [[2, 3], [3]])
@@ -276,7 +279,7 @@ def test_a_long_run_is_not_kept_in_memory(program):
     for _ in range(40):
         program.learn(1, secs=1.0)
         coordinator.step()
-    assert len(coordinator._progress._recent) <= 12
+    assert len(coordinator._speed._recent) <= 12
 
 
 # What is waited for.
@@ -449,6 +452,7 @@ def test_a_checkpoint_holds_all_that_the_store_needs(program):
         program.learn(10)
     coordinator.step()
     parts, facts = checkpoints.load(checkpoints.latest(program.folder.checkpoints))
+    assert facts.pop("time_secs") == pytest.approx(time.time(), abs=60)
     assert facts == {
         "agent": "gorila_dqn",
         "environment": "atari:pong",
@@ -480,7 +484,9 @@ def test_a_checkpoint_of_many_shards_is_the_vector_in_parts(program):
         for _ in range(4)
     ]
     clients = [in_process.InProcessClient(each) for each in shards]
-    store = sharded_client.ShardedClient(LAYOUT, clients)
+    store = sharded_client.ShardedClient(
+        LAYOUT, clients, should_stop=lambda: False
+    )
     coordinator = program.coordinator(
         statistics=store.statistics, shards=clients, checkpoint_period_secs=0.0
     )
@@ -523,3 +529,176 @@ def test_workers_evaluation_and_program_are_in_tensorboard(program):
         b"program/steps_per_sec",
     ):
         assert tag in events
+
+
+def test_a_checkpoint_takes_the_states_of_all_nodes_along(program):
+    coordinator = program.coordinator(checkpoint_period_secs=0.0)
+    for name, agent_steps in (("bundle-0", 10), ("bundle-1", 20)):
+        state = node_state.NodeState(
+            program.folder.state / f"{name}.json", period_secs=0.0
+        )
+        state.save_if_due(agent_steps)
+    program.learn(30)
+    coordinator.step()
+    path = checkpoints.latest(program.folder.checkpoints)
+    documents = checkpoints.load_documents(path)
+    assert documents == {
+        f"bundle-{index}.json": (
+            program.folder.state / f"bundle-{index}.json"
+        ).read_bytes()
+        for index in range(2)
+    }
+    parts = checkpoints.read_manifest(path)["parts"]
+    assert {name: part["version"] for name, part in parts.items()} == {
+        "parameters_0.npz": {"epoch": 0, "updates": 1, "steps": 30},
+        "bundle-0.json": {"life": 0, "agent_steps": 10},
+        "bundle-1.json": {"life": 0, "agent_steps": 20},
+    }
+
+
+def test_as_many_checkpoints_are_kept_as_asked_for(program):
+    coordinator = program.coordinator(
+        checkpoint_period_secs=0.0, num_checkpoints_kept=3
+    )
+    for _ in range(5):
+        program.learn(10)
+        coordinator.step()
+    assert [int(name[-2:]) for name in program.checkpoints()] == [30, 40, 50]
+
+
+def test_nothing_is_saved_of_a_store_that_is_not_back_yet(program):
+    program.learn(10)
+    program.coordinator(checkpoint_period_secs=0.0).step()
+    program.store = make_store()  # As one in new memory, before a worker restores it.
+    coordinator = program.coordinator(checkpoint_period_secs=0.0)
+    coordinator.step()
+    coordinator.stop()
+    assert program.checkpoints() == ["step_000000000010"]
+
+
+# A coordinator that starts again.
+
+
+def test_counts_go_on_where_a_coordinator_starts_again(program):
+    coordinator = program.coordinator()
+    coordinator.step()
+    for _ in range(4):
+        program.learn(10, secs=1.0)
+        coordinator.step()
+    program.report("bundle-0", episodes=3, episode_return=1.0, replay_items=7)
+    program.evaluate(40, 2.5)
+    coordinator.step()
+    program.clock.secs += 1_000.0  # Nobody was there.
+    coordinator = program.coordinator(secs_since=lambda time_secs: 6.0)
+    coordinator.step()
+    program.learn(10, secs=1.0)
+    coordinator.step()
+    columns = ("wall_secs", "agent_steps", "episodes", "train_return")
+    assert program.last(*columns) == [4.0 + 6.0 + 1.0, 50, 3, 1.0]
+    assert program.last("evaluation_return") == [2.5]
+    assert program.summary().steps_per_sec == 50 / 11
+
+
+def test_the_time_between_a_run_and_its_resumption_does_not_count(program):
+    coordinator = program.coordinator()
+    coordinator.step()
+    program.learn(40, secs=4.0)
+    coordinator.step()
+    coordinator = program.coordinator()
+    for _ in range(5):  # Nodes start.
+        program.clock.secs += 10.0
+        coordinator.step()
+    program.learn(10, secs=1.0)
+    coordinator.step()
+    assert program.last("wall_secs") == [5.0]
+    assert program.summary().steps_per_sec == 10.0
+
+
+def test_counts_of_workers_that_start_again_never_fall(program):
+    coordinator = program.coordinator()
+    seen = []
+    for episodes, outliers in ((5, 1), (8, 2), (0, 0), (6, 2), (7, 2)):
+        program.report("bundle-0", episodes=episodes, discarded_outlier=outliers)
+        coordinator.step()
+        seen.append(program.last("episodes", "discarded_outlier"))
+    assert seen == [[5, 1], [8, 2], [8, 2], [14, 4], [15, 4]]
+    program.coordinator().step()
+    assert program.last("episodes", "discarded_outlier") == [15, 4]
+
+
+def test_counts_are_not_below_what_the_run_had_said(program):
+    program.report("bundle-0", episodes=5)
+    program.coordinator().step()
+    # A resumed run, whose worker's last rows were cut.
+    metrics.cut(program.folder.metrics / "bundle-0.csv", lambda row: False)
+    program.coordinator().step()
+    assert program.last("episodes") == [5]
+
+
+def test_what_workers_waited_for_before_is_not_what_they_wait_for_now(program):
+    program.report("bundle-0", replay_items=7, waiting="waiting for replay")
+    program.coordinator().step()
+    coordinator = program.coordinator()
+    coordinator.step()
+    assert program.last("replay_items", "waiting") == [0, "workers are starting"]
+    program.report("bundle-0", replay_items=8)
+    coordinator.step()
+    assert program.last("replay_items", "waiting") == [8, None]
+
+
+def test_steps_in_the_rows_never_fall_while_a_store_comes_back(program):
+    program.learn(40)
+    program.coordinator().step()
+    program.store = make_store()
+    coordinator = program.coordinator()
+    coordinator.step()
+    assert program.last("waiting") == ["parameters are behind, at step 0"]
+    for _ in range(3):
+        program.learn(20)
+        coordinator.step()
+    assert [row["agent_steps"] for row in program.rows()] == [40, 40, 40, 40, 60]
+
+
+def test_a_run_that_goes_on_to_a_larger_budget_waits_for_its_own_last_evaluation(
+    program,
+):
+    program.learn(MAX_STEPS)
+    program.evaluate(MAX_STEPS, 1.0, final=1)
+    assert program.coordinator().step()
+    coordinator = program.coordinator(max_steps=2 * MAX_STEPS)
+    program.learn(MAX_STEPS)
+    assert not coordinator.step()
+    program.evaluate(2 * MAX_STEPS, 1.0, final=1)
+    assert coordinator.step()
+
+
+# A full disk.
+
+
+def test_a_full_disk_is_said_once_and_the_run_goes_on(program, monkeypatch):
+    said, before = [], pulse.current()
+    pulse.use_in_this_process(pulse.Pulse(say=said.append))
+    try:
+        coordinator = program.coordinator(checkpoint_period_secs=0.0)
+    finally:
+        pulse.use_in_this_process(before)
+    program.learn(10)
+    coordinator.step()
+
+    def fail(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", fail)
+        for _ in range(3):
+            program.learn(10)
+            assert not coordinator.step()
+    assert len(said) == 1
+    assert "No space left on device. Training goes on" in said[0]
+    assert program.checkpoints() == ["step_000000000010"]
+    checkpoints.load(checkpoints.latest(program.folder.checkpoints))
+    program.learn(10)
+    coordinator.step()
+    assert program.checkpoints() == ["step_000000000010", "step_000000000050"]
+    assert program.summary().agent_steps == 50
+    assert len(said) == 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlcomponents import core
+from rlcomponents import core, finite
 from rlcomponents.actors import epsilon_greedy
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.runs import metrics
@@ -230,3 +230,75 @@ def test_the_environment_is_closed_also_where_it_fails(
     with pytest.raises(TypeError):
         make_evaluator(game).run()
     assert closed == [True]
+
+
+def test_a_game_that_is_not_finite_is_replaced_and_not_averaged_in(
+    make_evaluator, training, reporter, capsys
+):
+    game = fakes.FaultyGame([[1.0, 2.0]], {(1, 0, 2): {"reward": np.nan}})
+    watch = finite.Watch("evaluator/0")
+    evaluator = make_evaluator(game, watch=watch)
+    training.steps = 100
+    assert evaluator.step()
+    [row] = reporter.rows
+    assert (row["episodes"], row["mean_return"]) == (2, 3.0)
+    assert watch.count == 1
+    sentence = "evaluation, episode 2, step 2: reward is nan"
+    assert capsys.readouterr().out.startswith(sentence)
+
+
+def test_games_in_a_row_that_are_not_finite_end_the_evaluator(make_evaluator, training):
+    # Whole are only the two games of the first evaluation.
+    faults = {(game, 0, 1): {"reward": np.nan} for game in range(2, 20)}
+    evaluator = make_evaluator(
+        fakes.FaultyGame([[1.0]], faults),
+        watch=finite.Watch("evaluator/0", max_in_a_row=3),
+    )
+    training.steps = 100
+    assert evaluator.step()
+    training.steps = 200
+    with pytest.raises(
+        finite.NonFiniteError, match="evaluator/0, evaluation, episode 3, step 1"
+    ):
+        evaluator.step()
+
+
+# One that starts again.
+
+
+def test_no_evaluation_is_repeated_after_a_restart(make_evaluator, training, reporter):
+    last = {"agent_steps": 230.0, "final": 0.0}
+    evaluator = make_evaluator(last=last)
+    for training.steps in (230, 329, 330):
+        evaluator.step()
+    assert evaluated(reporter) == [(330, 0)]
+
+
+def test_after_the_last_evaluation_there_is_nothing_left_to_do(
+    make_evaluator, training, reporter
+):
+    last = {"agent_steps": float(MAX_STEPS), "final": 1.0}
+    evaluator = make_evaluator(last=last)
+    training.steps = MAX_STEPS
+    assert evaluator.finished
+    evaluator.run()
+    assert reporter.rows == []
+
+
+def test_the_last_evaluation_of_a_smaller_budget_is_not_the_last(
+    make_evaluator, training, reporter
+):
+    last = {"agent_steps": 400.0, "final": 1.0}
+    evaluator = make_evaluator(last=last)
+    training.steps = MAX_STEPS
+    evaluator.step()
+    assert evaluated(reporter) == [(MAX_STEPS, 1)]
+
+
+def test_wall_time_goes_on_with_the_first_new_step(make_evaluator, training, reporter):
+    clock = fakes.ManualClock(1_000.0)
+    evaluator = make_evaluator(clock=clock, steps_before=50, wall_secs_before=7.0)
+    for steps, secs in ((0, 1_010.0), (50, 1_020.0), (100, 1_025.0)):
+        training.steps, clock.secs = steps, secs
+        evaluator.step()
+    assert [row["wall_secs"] for row in reporter.rows] == [12.0]
