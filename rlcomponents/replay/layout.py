@@ -99,6 +99,16 @@ class ObservationLayout:
         """
         return [self._row(leaves, age) for age in reversed(range(self.max_frames))]
 
+    def is_one_row(self, leaves: list[np.ndarray]) -> bool:
+        """Whether each stack holds one frame alone, as the first of an episode does.
+
+        Its row then has all of it.
+        """
+        return all(
+            column.num_frames is None or bool((leaf == leaf[..., -1:]).all())
+            for column, leaf in zip(self.columns, leaves, strict=True)
+        )
+
     def row(self, leaves: list[np.ndarray]) -> tuple[np.ndarray | None, ...]:
         """Returns what to send for any later observation: one entry a column."""
         return self._row(leaves, age=0)

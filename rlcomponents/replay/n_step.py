@@ -1,6 +1,7 @@
 """n-step returns of an episode, computed as it unfolds."""
 
 import collections
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,17 @@ class NStepReturns:
     def reset(self) -> None:
         """Forgets the steps of an unfinished episode."""
         self._steps.clear()
+
+    def save(self) -> list[tuple[int, float, float]]:
+        """Returns the steps of the unfinished episode that items are still due to."""
+        return list(self._steps)
+
+    def restore(self, steps: Iterable[Sequence[float]]) -> None:
+        """Goes on from what `save` returned, under the same number of steps."""
+        self._steps = collections.deque(
+            (int(action), float(reward), float(discount))
+            for action, reward, discount in steps
+        )
 
     def add(
         self, action: int, reward: float, discount: float, *, last: bool

@@ -7,7 +7,7 @@ import dm_env
 import numpy as np
 import tree
 
-from rlcomponents import specs
+from rlcomponents import specs, states
 from rlcomponents.replay import layout as replay_layout
 from rlcomponents.replay import n_step, transitions
 
@@ -59,6 +59,7 @@ class EpisodeSteps:
         self.num_steps = num_steps
         self.in_episode = False
         self._returns = n_step.NStepReturns(num_steps, discount, max_abs_reward)
+        self._settings = [num_steps, discount, max_abs_reward]
         self._actor = actor
         self._episode = 0
         self._step = 0
@@ -118,6 +119,27 @@ class EpisodeSteps:
         """Forgets the unfinished episode, if any."""
         self._returns.reset()
         self.in_episode = False
+
+    def save(self) -> states.State:
+        """Returns where in the episode it is."""
+        return {
+            "settings": self._settings,
+            "in_episode": self.in_episode,
+            "episode": self._episode,
+            "step": self._step,
+            "returns": self._returns.save(),
+        }
+
+    def restore(self, state: states.State) -> None:
+        """Goes on from what `save` returned.
+
+        Where n-step returns are other ones now, without the unfinished episode.
+        """
+        self.reset()
+        self._episode, self._step = state["episode"], state["step"]
+        if state["settings"] == self._settings:
+            self.in_episode = state["in_episode"]
+            self._returns.restore(state["returns"])
 
     def _checked(self, check: Callable[..., Any], *values: Any) -> Any:
         try:
