@@ -42,12 +42,24 @@ class RunFlags:
             `minatar`: where settings that are not given come from. `auto` goes by
             the environment.
         run_dir: Folder of the run, new or empty. By default a new one under runs/.
-        quiet: Whether to show nothing while the program runs.
+        on_failure: `restart`: a node that died is started again, and only when it dies
+            three times in a row without completing a step does the run end. `stop`: the
+            first death ends it. None: restart where nodes are processes, else stop.
+        hang_timeout_secs: Seconds of silence, or on one step, after which a node hangs
+            and has died. None: who is silent, or waits, is only named on the screen.
+        compute_threads: Of each node, by role, as in `learner:2,actor:1`. None: one.
+        gpus: Which each role sees, as in `learner:0`; the others see none. None: roles
+            that learn see all that there are, the others none.
+        quiet: Whether to show nothing while the program runs but what goes wrong.
     """
 
     lp_launch_type: str = "local_mp"
     preset: str = "auto"
     run_dir: str | None = None
+    on_failure: str | None = None
+    hang_timeout_secs: float | None = None
+    compute_threads: str | None = None
+    gpus: str | None = None
     quiet: bool = False
 
 

@@ -11,6 +11,7 @@ node_process       the other side: what such a child process does
 node_reports       what it tells the launcher
 threads            nodes as threads of this process (`local_mt`)
 launchpad_runtime  what `lp.stop()` and `lp.wait_for_stop()` find inside a node
+placement          which role has which compute threads and GPUs
 ports              ports that two programs at once do not both take
 graph              the names of a program's nodes, and who calls whom
 describe           the graph of a program as text

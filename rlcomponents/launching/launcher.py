@@ -22,6 +22,7 @@ from rlcomponents.launching import (
     endings,
     graph,
     launchpad_runtime,
+    placement,
     ports,
     processes,
     supervision,
@@ -78,17 +79,19 @@ def launch(
             it is only named on the screen. Nodes that never note a step are given a
             minute more, and only their silence counts.
         on_tick: Called about once a second in the calling thread. If it raises, the
-            nodes are stopped and the exception goes on to the caller.
+            nodes are stopped and the exception goes on to the caller; but an OSError
+            other than BrokenPipeError, as on a full disk, only costs this call.
         on_end: Called once no node runs, before the last lines about a failure are
-            printed: for what else has to be on the screen.
+            printed: for what else has to be on the screen. Errors as of `on_tick`.
         on_message: Shows one line at once, in the calling thread: a node that died and
             is started again, or what a node has to say. None: stderr.
         termination_notice_secs: From the end of the program to the end of its nodes by
             force. Nodes are asked to stop when those that call them have ended, at the
             latest halfway, and have SystemExit raised in their main threads when half
             of what is then left has passed.
-        environment: Variables for the node processes, by group. By default each has
-            one compute thread.
+        environment: Variables for the node processes, by group; they go before those
+            that `placement.variables` gives by default: one compute thread for each
+            node, and GPUs for `placement.LEARNING_ROLES` only.
 
     Returns:
         Why the program ended; `exit_code` is for `sys.exit`, or see `exit_process`.
@@ -125,10 +128,12 @@ def launch(
         for node in nodes:
             stack.callback(node.close)
         ending = supervisor.run()
-    if on_end is not None:
-        on_end()
-    if ending.detail:
-        print(ending.detail, file=sys.stderr, flush=True)
+    with _failing_screen_ignored():
+        if on_end is not None:
+            on_end()
+    with _failing_screen_ignored():
+        if ending.detail:
+            print(ending.detail, file=sys.stderr, flush=True)
     return ending
 
 
@@ -175,7 +180,7 @@ def exit_process(exit_code: int) -> NoReturn:
     For scripts, after `local_mt`: threads left behind by nodes, and the destructors of
     servers, can keep a process from ending or change its exit code.
     """
-    with contextlib.suppress(BrokenPipeError):  # Nobody reads it any more.
+    with contextlib.suppress(OSError):  # Nobody reads it any more, or a full disk.
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(exit_code)
@@ -215,6 +220,20 @@ def _check(
             )
 
 
+@contextlib.contextmanager
+def _failing_screen_ignored() -> Iterator[None]:
+    """Goes on where the screen is a file on a full disk, or a lost terminal.
+
+    That nobody reads any more, as after `| head`, is for the caller to know.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
+
+
 def _print_message(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -250,12 +269,14 @@ def _make_processes(
     wake: watched.Wake,
     environment: Mapping[str, Mapping[str, str]],
 ) -> list[watched.Node]:
+    defaults = placement.variables(program.groups)
     nodes: list[watched.Node] = []
     for name, node in graph.named_nodes(program):
         node.launch_context.initialize(
             lp.LaunchType.LOCAL_MULTI_PROCESSING, None, launchpad_runtime.stop_program
         )
-        extra = environment.get(graph.group_of(name), {})
+        group = graph.group_of(name)
+        extra = {**defaults[group], **environment.get(group, {})}
         path = _log_path(log_dir, name)
         nodes.append(processes.NodeProcess(name, node.function, path, wake, extra))
     return nodes

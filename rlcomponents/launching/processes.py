@@ -29,16 +29,6 @@ import cloudpickle
 import rlcomponents
 from rlcomponents.launching import endings, watched
 
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    "TF_NUM_INTEROP_THREADS": "1",
-}
-"""One compute thread per node: nodes are how a program uses several cores."""
-
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "GRPC_VERBOSITY": "ERROR"}
 
 
@@ -216,7 +206,7 @@ class NodeProcess(watched.Node):
 
 
 def _make_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    environment = {**_QUIET, **os.environ, **ONE_THREAD, **extra}
+    environment = {**_QUIET, **os.environ, **extra}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Imports would triple in time.
     root = pathlib.Path(rlcomponents.__file__).parents[1]
     if root.name not in ("site-packages", "dist-packages"):

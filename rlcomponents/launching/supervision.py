@@ -73,6 +73,7 @@ class Supervisor:
         self._killed: set[str] = set()
         self._next_tick_secs = 0.0
         self._tick_error: Exception | None = None
+        self._tick_failed = False
 
     def receive_signal(self, number: int) -> None:
         """Takes note of a signal; to be called by a signal handler."""
@@ -319,7 +320,17 @@ class Supervisor:
             return
         try:
             self._on_tick()
-        except Exception as error:  # Raised again once the nodes have stopped.
-            self._on_tick = None
-            self._tick_error = error
-            self._end(endings.Ending(endings.NODE_DIED, "live view failed"))
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):  # Nobody reads it any more.
+                self._give_up_ticking(error)
+            elif not self._tick_failed:  # A full disk must not end the program.
+                self._tick_failed = True
+                self._say(f"The live view fails and the program goes on: {error}")
+        except Exception as error:
+            self._give_up_ticking(error)
+
+    def _give_up_ticking(self, error: Exception) -> None:
+        """Ends the program; the error is raised once the nodes have stopped."""
+        self._on_tick = None
+        self._tick_error = error
+        self._end(endings.Ending(endings.NODE_DIED, "live view failed"))

@@ -8,6 +8,7 @@ a pipe) it prints a plain line now and then.
 import math
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from typing import TextIO
@@ -66,6 +67,16 @@ class ProgressView:
             self._next_plain_secs = self._clock() + _PLAIN_PERIOD_SECS
             self._print_line()
 
+    def say(self, line: str) -> None:
+        """Prints a line on stderr at once, above the block of a terminal."""
+        if self._is_terminal:
+            self._stream.write(self._clearing())
+            self._stream.flush()
+            self._num_lines = 0
+        print(line, file=sys.stderr, flush=True)
+        if self._is_terminal:
+            self._rewrite()
+
     def close(self) -> None:
         """Shows the last state, and leaves the cursor on a line of its own."""
         self._read()
@@ -91,10 +102,14 @@ class ProgressView:
         # Never the last column: some terminals wrap after it.
         width = shutil.get_terminal_size().columns - 1
         lines = _fill(self._fields(), width, coloured=not os.environ.get("NO_COLOR"))
-        up = f"\x1b[{self._num_lines - 1}A" if self._num_lines > 1 else ""
-        self._stream.write(f"\r{up}\x1b[J" + "\n".join(lines))
+        self._stream.write(self._clearing() + "\n".join(lines))
         self._stream.flush()
         self._num_lines = len(lines)
+
+    def _clearing(self) -> str:
+        """What takes the block off the screen and leaves the cursor where it began."""
+        up = f"\x1b[{self._num_lines - 1}A" if self._num_lines > 1 else ""
+        return f"\r{up}\x1b[J"
 
     def _fields(self) -> list[tuple[str, str | None]]:
         """The texts to show, each with its colour."""

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,16 @@ def set_ending(
         summary = Summary(reason=reason, agent=agent, environment=environment)
     write(path, summary)
     return summary
+
+
+def set_restarts(path: pathlib.Path, restarts: Sequence[dict[str, Any]]) -> None:
+    """Records what was started again; only who watched the nodes knows.
+
+    Args:
+        path: The summary, which exists; what it says about all else is kept.
+        restarts: See `Summary`.
+    """
+    write(path, dataclasses.replace(read(path), restarts=list(restarts)))
 
 
 def _plain(value: Any) -> Any:

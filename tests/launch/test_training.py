@@ -118,6 +118,50 @@ def test_the_graph_is_shown_once_then_the_view_then_what_came_of_it(
     assert (empty_folder / "run" / "curve.png").stat().st_size > 1_000
 
 
+def test_how_failures_are_taken_arrives(launched, empty_folder):
+    main(["--environment=catch", "--on_failure=stop", "--hang_timeout_secs=60"])
+    assert launched.settings["on_failure"] == "stop"
+    assert launched.settings["hang_timeout_secs"] == 60.0
+
+
+def test_threads_and_gpus_arrive(launched, empty_folder):
+    main(["--environment=catch", "--compute_threads=dqn:2", "--gpus=dqn:0"])
+    variables = launched.settings["environment"]["dqn"]
+    assert variables["OMP_NUM_THREADS"] == "2"
+    assert variables["CUDA_VISIBLE_DEVICES"] == "0"
+
+
+def test_restarts_are_in_the_summary_and_on_the_screen(launched, empty_folder, capsys):
+    restart = endings.Restart("dqn/0", "was ended", "2026-01-01T00:00:00+00:00", 1, 0.5)
+    launched.ending = launched.ending._replace(restarts=(restart, restart))
+    assert main(["--environment=catch", "--run_dir=run"]) == 0
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert (result.reason, result.agent_steps) == ("max_steps", 77)
+    assert (
+        result.restarts
+        == [
+            {
+                "node": "dqn/0",
+                "cause": "was ended",
+                "time": "2026-01-01T00:00:00+00:00",
+                "starts": 1,
+                "pause_secs": 0.5,
+            }
+        ]
+        * 2
+    )
+    assert "Started again: dqn/0 (2 x)." in capsys.readouterr().out
+
+
+def test_restarts_are_in_the_summary_of_a_run_that_failed_too(launched, empty_folder):
+    restart = endings.Restart("dqn/0", "was ended", "2026-01-01T00:00:00+00:00", 1, 0.5)
+    launched.ending = endings.Ending(1, "node died", "dqn/0", "dqn/0 died", (restart,))
+    launched.result = None
+    assert main(["--environment=catch", "--run_dir=run"]) == 1
+    result = summary.read(empty_folder / "run" / "summary.json")
+    assert [each["node"] for each in result.restarts] == ["dqn/0"]
+
+
 def test_quiet_shows_nothing_while_the_program_runs(launched, empty_folder, capsys):
     main(["--environment=catch", "--quiet"])
     assert "on_tick" not in launched.settings
@@ -175,6 +219,18 @@ def test_a_run_folder_that_is_gone_does_not_hide_the_death(
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("Summary and curve could not be written: ")
     assert "No such file or directory" in line
+
+
+def test_a_result_that_cannot_be_written_is_no_success(
+    launched, empty_folder, monkeypatch, capsys
+):
+    def plot(folder):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(training.curve, "plot", plot)
+    assert main(["--environment=catch", "--quiet"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("Summary and curve could not be written: ")
 
 
 # --------------------------------------------------------------------------- bad input
@@ -236,6 +292,18 @@ def test_a_users_environment_that_works_is_launched(launched, users_game):
         (["--network=resnet"], "network is 'resnet': it must be one of auto, "),
         (["--terminal_on_life_loss"], "catch has no setting 'terminal_on_life_loss'"),
         (["--num_bundles=2"], "There is no flag --num_bundles"),
+        (["--on_failure=retry"], "--on_failure=retry is not known: use restart"),
+        (["--hang_timeout_secs=1"], "--hang_timeout_secs=1 is too short to tell"),
+        (["--compute_threads=actor:2"], "names the role 'actor': the program has dqn."),
+        (["--gpus=dqn:first"], "gives dqn the number 'first': give a whole number"),
+        (
+            ["--gpus=dqn:0", "--lp_launch_type=local_mt"],
+            "--gpus is for nodes in processes of their own",
+        ),
+        (
+            ["--on_failure=restart", "--lp_launch_type=local_mt"],
+            "--on_failure=restart needs nodes in processes of their own",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(

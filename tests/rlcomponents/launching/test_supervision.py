@@ -336,6 +336,28 @@ def test_a_program_waits_for_a_start_even_when_all_others_have_ended(
 # -------------------------------------------------------------------------- the screen
 
 
+def test_a_view_on_a_full_disk_is_told_of_once_and_ends_nothing(
+    make_node, wake, monkeypatch
+):
+    monkeypatch.setattr(supervision, "_TICK_SECS", 0.01)
+    node = make_node("a/0")
+    ticks, said = [], []
+
+    def on_tick():
+        ticks.append(None)
+        wake.set()
+        if len(ticks) == 3:
+            node.called_stop = True
+        raise OSError(28, "No space left on device")
+
+    ending = run([node], wake, on_tick=on_tick, on_message=said.append)
+    assert ending[:4] == (0, "stopped", "a/0", "")
+    assert len(ticks) >= 3
+    [line] = said
+    assert line.startswith("The live view fails and the program goes on: ")
+    assert line.endswith("No space left on device")
+
+
 def test_what_a_node_says_is_shown_with_its_name_and_once(make_node, wake):
     node = make_node("a/0", STOPS)
     node.messages.extend(["disk full", "disk full", "disk is back"])

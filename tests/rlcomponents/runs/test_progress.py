@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 
 import pytest
 
@@ -194,3 +195,22 @@ def test_a_stream_without_unicode_gets_an_ascii_bar(terminal):
     terminal.program.write(ROW)
     view.tick()
     assert b"#####---------------   25%" in stream.buffer.getvalue()
+
+
+def test_a_line_stands_above_the_block_and_does_not_tear_it(tmp_path, monkeypatch):
+    view = View(tmp_path, is_terminal=True)
+    monkeypatch.setattr(sys, "stderr", view.stream)  # One terminal, as is usual.
+    view.view.tick()
+    block = view.take()
+    view.view.say("worker/1 starts again")
+    shown = view.take()
+    assert shown.startswith("\r")
+    assert "\x1b[Jworker/1 starts again\n" in shown
+    assert shown.endswith(block.removeprefix("\r\x1b[J"))
+
+
+def test_without_a_terminal_a_line_is_just_printed(tmp_path, capsys):
+    view = View(tmp_path, is_terminal=False)
+    view.view.say("worker/1 starts again")
+    assert view.take() == ""
+    assert capsys.readouterr().err == "worker/1 starts again\n"

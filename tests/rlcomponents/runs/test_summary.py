@@ -96,3 +96,13 @@ def test_a_file_that_is_no_summary_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match="is not the summary of a run"):
         summary.read(path)
+
+
+def test_restarts_are_recorded_and_all_else_is_kept(tmp_path):
+    path = tmp_path / "summary.json"
+    before = summary.Summary(reason="max_steps", environment="catch", agent="dqn")
+    summary.write(path, before)
+    summary.set_restarts(path, [{"node": "dqn/0"}])
+    assert summary.read(path) == dataclasses.replace(
+        before, restarts=[{"node": "dqn/0"}]
+    )
