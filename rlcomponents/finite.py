@@ -40,7 +40,7 @@ class Watch:
     """Counts what one node discards for not being finite. Not thread-safe.
 
     Attributes:
-        node: Name of the node, for messages.
+        node: Name of the node, for the sentence that ends the program.
         count: Episodes, rollouts and gradients discarded so far.
     """
 
@@ -73,11 +73,13 @@ class Watch:
             advice: What to do about it; completes the sentence that ends the program.
             part: Of the node, for messages; empty where it is the whole.
         """
-        name = f"{self.node}, {part}" if part else self.node
-        return Guard(self, name, advice, self._max_in_a_row)
+        return Guard(self, part, advice, self._max_in_a_row)
 
     def note(self, sentence: str) -> None:
-        """Counts one, and says so: on the screen, but not more than once in 10 s."""
+        """Counts one, and says so: not more than once in 10 s.
+
+        Without the node's name, which whoever shows it puts before it.
+        """
         self.count += 1
         now_secs = time.monotonic()
         if now_secs >= self._next_secs:
@@ -88,10 +90,10 @@ class Watch:
 class Guard:
     """Counts in a row, at one place where numbers come in. Not thread-safe."""
 
-    def __init__(self, watch: Watch, name: str, advice: str, max_in_a_row: int) -> None:
+    def __init__(self, watch: Watch, part: str, advice: str, max_in_a_row: int) -> None:
         """See `Watch.guard`."""
         self._watch = watch
-        self._name = name
+        self._part = part
         self._advice = advice
         self._max_in_a_row = max_in_a_row
         self._in_a_row = 0
@@ -106,13 +108,15 @@ class Guard:
         Raises:
             NonFiniteError: It was one too many in a row.
         """
-        sentence = f"{self._name}, {where}: {problem}"
+        sentence = f"{where}: {problem}"
+        if self._part:
+            sentence = f"{self._part}, {sentence}"
         self._watch.note(sentence)
         self._in_a_row += 1
         if self._in_a_row >= self._max_in_a_row:
             raise NonFiniteError(
-                f"{sentence}, the last of {self._in_a_row} in a row that were not "
-                f"finite (max_nonfinite_in_a_row): {self._advice}."
+                f"{self._watch.node}, {sentence}, the last of {self._in_a_row} in a "
+                f"row that were not finite (max_nonfinite_in_a_row): {self._advice}."
             )
 
     def accept(self) -> None:

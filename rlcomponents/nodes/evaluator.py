@@ -43,7 +43,6 @@ class Evaluator(acme_core.Worker):
         watch: finite.Watch | None = None,
         best: best_parameters.BestParameters | None = None,
         last: Mapping[str, Any] | None = None,
-        steps_before: int = 0,
         wall_secs_before: float = 0.0,
     ) -> None:
         """Stores its parts.
@@ -64,8 +63,7 @@ class Evaluator(acme_core.Worker):
             watch: Counts games discarded for not being finite. None: one of its own.
             best: Keeps the best parameters. None: nobody does.
             last: Row of the last evaluation before this node started, if there was one.
-            steps_before: Agent steps that the run had taken then.
-            wall_secs_before: Seconds that it had taken.
+            wall_secs_before: Seconds that the run had taken then.
         """
         self._pull = pull
         self._environment = environment
@@ -82,7 +80,7 @@ class Evaluator(acme_core.Worker):
         watch = watch or finite.Watch("evaluator")
         self._guard = watch.guard(part="evaluation", advice=finite.MEND_ENVIRONMENT)
         self._best = best
-        self._steps_before = steps_before
+        self._start_steps: int | None = None  # Of the run, when this node looked first.
         self._wall_secs_before = wall_secs_before
         self._first_step_secs = clock() - wall_secs_before
         last_steps = int(metrics.number(last or {}, "agent_steps"))
@@ -99,7 +97,9 @@ class Evaluator(acme_core.Worker):
         if self.finished:
             return False
         snapshot = self._pull()
-        if snapshot.steps <= self._steps_before:  # The run has not gone on yet.
+        if self._start_steps is None:
+            self._start_steps = snapshot.steps
+        if snapshot.steps <= self._start_steps:  # The run has not gone on yet.
             self._first_step_secs = self._clock() - self._wall_secs_before
         final = snapshot.steps >= self._max_steps
         if not final and snapshot.steps < self._next_steps:

@@ -106,7 +106,7 @@ def test_a_step_that_is_not_finite_breaks_the_step_of_all(capsys):
     [episode] = act(batch).episodes
     assert episode.episode_return == 9.0
     assert watch.count == 1
-    sentence = "worker/1, environment 1, episode 1, step 2: reward is nan;"
+    sentence = "environment 1, episode 1, step 2: reward is nan;"
     assert capsys.readouterr().out.startswith(sentence)
 
 

@@ -151,7 +151,7 @@ def test_a_broken_episode_keeps_what_was_complete_and_the_next_is_whole(
         assert (observation, next_observation) == ((1, 0, start), (1, 0, end))
     assert all(np.isfinite(item.reward) for item in adder.transitions)
     assert ends == [None] * 9 + [environment_loop.EpisodeEnd(15.0, 5)]
-    assert "environment, episode 1, step 5: " in capsys.readouterr().out
+    assert "episode 1, step 5: " in capsys.readouterr().out
 
 
 def test_the_actor_sees_nothing_of_a_step_that_is_not_finite():

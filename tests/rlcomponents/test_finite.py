@@ -96,9 +96,7 @@ def test_each_discarded_thing_counts_for_its_node(said):
 def test_the_place_and_the_field_are_said(said):
     guard = finite.Watch("worker/1").guard(advice="mend it")
     guard.discard("episode 12, step 7", "reward is nan")
-    assert said == [
-        "worker/1, episode 12, step 7: reward is nan; discarded (1 so far)."
-    ]
+    assert said == ["episode 12, step 7: reward is nan; discarded (1 so far)."]
 
 
 def test_it_is_not_said_more_often_than_once_in_ten_seconds(said, clock):
@@ -108,9 +106,9 @@ def test_it_is_not_said_more_often_than_once_in_ten_seconds(said, clock):
         guard.discard(f"episode {secs}, step 0", "reward is nan")
         guard.accept()
     assert [line.partition(": ")[0] for line in said] == [
-        "worker/1, episode 0, step 0",
-        "worker/1, episode 10, step 0",
-        "worker/1, episode 20, step 0",
+        "episode 0, step 0",
+        "episode 10, step 0",
+        "episode 20, step 0",
     ]
     assert said[1].endswith("discarded (11 so far).")
 

@@ -211,7 +211,7 @@ def test_a_game_that_is_not_finite_is_not_averaged_in(place, fault, where, capsy
     assert np.isfinite([seen[1:] for seen in actor.observed]).all()
     # The game in its place is a new one.
     assert (FIRST, 2, 0, 0) in actor.observed
-    assert f"evaluation, {where}" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(where)
 
 
 def test_games_in_a_row_that_are_not_finite_end_the_evaluation():

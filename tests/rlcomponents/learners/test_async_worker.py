@@ -169,8 +169,8 @@ def test_a_strategy_without_target_asks_for_none():
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [
-        ((0.0, np.full(1, np.nan, np.float32)), "worker, update 0: gradient is nan"),
-        ((np.inf, np.ones(1, np.float32)), "worker, update 0: loss is inf"),
+        ((0.0, np.full(1, np.nan, np.float32)), "update 0: gradient is nan"),
+        ((np.inf, np.ones(1, np.float32)), "update 0: loss is inf"),
     ],
 )
 def test_a_gradient_that_is_not_finite_is_not_pushed(result, sentence, capsys):

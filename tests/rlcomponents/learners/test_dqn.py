@@ -278,6 +278,7 @@ def test_parameters_and_target_may_come_from_many_shards():
     sharded = sharded_client.ShardedClient(
         layouts.ParameterLayout(["w"], [[2, 2]]),
         [in_process.InProcessClient(each) for each in shards],
+        should_stop=lambda: False,
     )
     local = make_store(period=2)
     for store in (sharded, local):
@@ -353,7 +354,7 @@ def test_a_loss_that_is_not_finite_is_discarded_and_learning_goes_on(rule, capsy
     np.testing.assert_array_equal(store.pull().vector, before)
     assert store.counted == [("add_steps", 3)]
     assert watch.count == 1
-    assert capsys.readouterr().out.startswith("learner/1, update 0: loss is nan;")
+    assert capsys.readouterr().out.startswith("update 0: loss is nan;")
     assert learner.step(4).push.applied
     assert watch.count == 1
     assert rule is None or rule.save()["batches"] == 1  # It has not seen the other.
@@ -366,7 +367,7 @@ def test_a_gradient_that_is_not_finite_is_discarded_though_its_loss_is_finite(ca
     assert learner.step() == dqn.LearnerStep(None, None)
     np.testing.assert_array_equal(store.pull().vector, before)
     assert store.pushed == []
-    sentence = "learner, update 0: gradient is nan in 4 of its 4 values, the first in "
+    sentence = "update 0: gradient is nan in 4 of its 4 values, the first in "
     assert sentence in capsys.readouterr().out
 
 

@@ -297,8 +297,8 @@ def test_the_last_evaluation_of_a_smaller_budget_is_not_the_last(
 
 def test_wall_time_goes_on_with_the_first_new_step(make_evaluator, training, reporter):
     clock = fakes.ManualClock(1_000.0)
-    evaluator = make_evaluator(clock=clock, steps_before=50, wall_secs_before=7.0)
-    for steps, secs in ((0, 1_010.0), (50, 1_020.0), (100, 1_025.0)):
+    evaluator = make_evaluator(clock=clock, wall_secs_before=7.0)
+    for steps, secs in ((50, 1_010.0), (50, 1_020.0), (100, 1_025.0)):
         training.steps, clock.secs = steps, secs
         evaluator.step()
     assert [row["wall_secs"] for row in reporter.rows] == [12.0]

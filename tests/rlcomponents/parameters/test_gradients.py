@@ -50,6 +50,27 @@ def test_values_that_are_not_finite_are_counted_and_located():
 
 
 @pytest.mark.parametrize(
+    ("loss", "gradient", "problem"),
+    [
+        (1.0, [1, 2, 3, 4, 5, 6], None),
+        (float("nan"), [1, 2, 3, 4, 5, 6], "loss is nan"),
+        (-float("inf"), [np.nan] * 6, "loss is -inf"),
+        (
+            1.0,
+            [0, 0, np.inf, 0, np.nan, 0],
+            "gradient is inf in 2 of its 6 values, the first in 'w'",
+        ),
+        (1.0, [1e30] * 6, None),  # Only its norm overflows.
+    ],
+)
+def test_what_is_not_finite_of_a_loss_and_its_gradient_is_named(
+    loss, gradient, problem
+):
+    gradient = np.array(gradient, np.float32)
+    assert gradients.describe_non_finite(loss, gradient, LAYOUT) == problem
+
+
+@pytest.mark.parametrize(
     ("gradient", "message"),
     [
         (np.zeros(5, np.float32), r"float32 of shape \(5,\): it must be"),
