@@ -9,6 +9,9 @@ a process of its own, so that its memory is nobody else's; all goes over the net
     memory   growth of the server's resident set
     CPU      of client and server together, restacking included
 
+Then our two replays inside one process, as DQN has one: Reverb's, and the one in plain
+memory, which keeps frames as they are and is the same in each run of a seed.
+
 Run: python benchmarks/bench_replay.py (about half a minute).
 """
 
@@ -32,12 +35,13 @@ import numpy as np
 import portpicker
 import reverb
 import tensorflow as tf
+import tree
 from acme.adders import reverb as acme_reverb
 from reverb.cc import schema_pb2
 
 from rlcomponents import specs
 from rlcomponents.environments import registry
-from rlcomponents.replay import adders, batches, limits, servers, tables
+from rlcomponents.replay import adders, batches, limits, memory, servers, tables
 
 NUM_STEPS = 1_500  # Of Pong, recorded once.
 REPEATS = 3  # Of the recording, for memory and speed.
@@ -45,6 +49,7 @@ BATCH_SIZE = 32
 NUM_BATCHES = 150
 FRAME_BYTES = 84 * 84
 MAX_FRAMES = 1.3  # A transition, sent and kept.
+LIMITS = limits.ReplayLimits(max_items=100_000, min_items=1, batch_size=BATCH_SIZE)
 
 Step = tuple[np.int32 | None, dm_env.TimeStep]
 
@@ -69,7 +74,13 @@ def main() -> None:
     for name, value in ours.items():
         other = theirs[name]
         print(f"{name:32}{value:12,.2f}{other:12,.2f}{other / value:8.2f}")
-    frames = ours["frames kept"]
+    print()
+    in_memory, on_reverb = _measure_memory(spec, steps), _measure_reverb(spec, steps)
+    print(f"{'in one process':32}{'memory':>12}{'Reverb':>12}{'ratio':>8}")
+    for name, value in in_memory.items():
+        other = on_reverb[name]
+        print(f"{name:32}{value:12,.2f}{other:12,.2f}{other / value:8.2f}")
+    frames = max(ours["frames kept"], in_memory["memory, bytes"] / FRAME_BYTES)
     if frames > MAX_FRAMES:
         raise SystemExit(f"{frames:.2f} frames a transition: {MAX_FRAMES} are allowed.")
 
@@ -109,6 +120,40 @@ def _measure(
     }
 
 
+def _measure_memory(spec: specs.EnvironmentSpec, steps: list[Step]) -> dict[str, float]:
+    replay = memory.MemoryReplay(
+        spec, LIMITS, num_steps=1, discount=0.99, rng=np.random.default_rng(0)
+    )
+    return _measure_in_process(replay, replay, steps)
+
+
+def _measure_reverb(spec: specs.EnvironmentSpec, steps: list[Step]) -> dict[str, float]:
+    replay = servers.LocalReplay(tables.make_tables(spec, LIMITS))
+    with contextlib.closing(FRAMES.make_adder(replay.address, spec)) as adder:
+        reader = FRAMES.make_reader(replay.address, spec)
+        with contextlib.closing(replay), contextlib.closing(reader):
+            return _measure_in_process(adder, reader, steps)
+
+
+def _measure_in_process(adder: Any, reader: Any, steps: list[Step]) -> dict[str, float]:
+    memory_before = _resident_bytes(os.getpid())
+    with _stopwatch() as inserting:
+        for _ in range(REPEATS):
+            _play(adder, steps)
+    num_inserted = REPEATS * NUM_STEPS
+    kept = (_resident_bytes(os.getpid()) - memory_before) / num_inserted
+    reader.next_batch(60.0)
+    with _stopwatch() as sampling:
+        num_sampled = _draw(reader)
+    return {
+        "memory, bytes": kept,
+        "CPU microseconds, inserted": 1e6 * inserting["cpu"] / num_inserted,
+        "CPU microseconds, sampled": 1e6 * sampling["cpu"] / num_sampled,
+        "microseconds, inserted": 1e6 * inserting["wall"] / num_inserted,
+        "microseconds, sampled": 1e6 * sampling["wall"] / num_sampled,
+    }
+
+
 def _record(
     environment: dm_env.Environment, spec: specs.EnvironmentSpec
 ) -> Iterator[Step]:
@@ -130,7 +175,10 @@ def _record(
 def _insert(
     layout: Layout, address: str, spec: specs.EnvironmentSpec, steps: list[Step]
 ) -> None:
-    adder = layout.make_adder(address, spec)
+    _play(layout.make_adder(address, spec), steps)
+
+
+def _play(adder: Any, steps: list[Step]) -> None:
     for action, timestep in steps:
         if action is None:
             adder.add_first(timestep)
@@ -144,7 +192,7 @@ def _insert(
 def _draw(reader: Any) -> int:
     """Draws batches; returns how many items that was."""
     for _ in range(NUM_BATCHES):
-        reader.next_batch(60.0)
+        tree.map_structure(tf.convert_to_tensor, reader.next_batch(60.0))
     return NUM_BATCHES * BATCH_SIZE
 
 
@@ -167,13 +215,17 @@ def _resident_bytes(pid: int) -> int:
 
 
 @contextlib.contextmanager
-def _stopwatch(pid: int) -> Iterator[dict[str, float]]:
+def _stopwatch(pid: int | None = None) -> Iterator[dict[str, float]]:
     """Times what is inside: wall seconds, and CPU seconds of client and server."""
+
+    def cpu_secs() -> float:
+        return time.process_time() + (0.0 if pid is None else _cpu_secs(pid))
+
     taken: dict[str, float] = {}
-    wall, cpu = time.perf_counter(), time.process_time() + _cpu_secs(pid)
+    wall, cpu = time.perf_counter(), cpu_secs()
     yield taken
     taken["wall"] = time.perf_counter() - wall
-    taken["cpu"] = time.process_time() + _cpu_secs(pid) - cpu
+    taken["cpu"] = cpu_secs() - cpu
 
 
 def _cpu_secs(pid: int) -> float:
@@ -298,10 +350,7 @@ def _make_stack_adder(address: str, spec: specs.EnvironmentSpec) -> Any:
 
 
 def _make_frame_tables(spec: specs.EnvironmentSpec) -> list[reverb.Table]:
-    return tables.make_tables(
-        spec,
-        limits.ReplayLimits(max_items=100_000, min_items=1, batch_size=BATCH_SIZE),
-    )
+    return tables.make_tables(spec, LIMITS)
 
 
 FRAMES = Layout(
