@@ -1,11 +1,12 @@
 """Memory that the processes of one host share, without a name.
 
 It is a memfd: a file in memory that no path leads to. Its creator keeps it open; other
-processes open it through the creator's entry in `/proc`, so nothing has to be passed
-to a child when it is started. Whatever way the processes end, SIGKILL included, the
-memory is freed when the last of them is gone: there is no file to unlink and no
-resource tracker. `multiprocessing.shared_memory` has both, and on Python 3.10 every
-process that attaches unlinks the block when it ends.
+processes open it through the creator's entry in `/proc`, or through their own where
+they have inherited what the creator has `kept_open`: the kernel keeps a process in a
+user namespace from looking into one outside. Whatever way the processes end, SIGKILL
+included, the memory is freed when the last of them is gone: there is no file to unlink
+and no resource tracker. `multiprocessing.shared_memory` has both, and on Python 3.10
+every process that attaches unlinks the block when it ends.
 
 Linux only.
 """
@@ -24,11 +25,20 @@ _NAME = "rlcomponents"
 """Shown in `/proc/<pid>/maps`; need not be unique and opens nothing."""
 
 
+_kept_open: set[int] = set()
+
+
+def kept_open() -> tuple[int, ...]:
+    """Returns the descriptors of what this process has created, for its children."""
+    return tuple(_kept_open)
+
+
 class SharedMemory:
     """A handle of memory of no size yet: pickle it, open it elsewhere.
 
     Nodes get it as an argument. The memory can be opened as long as its creator lives
-    and has not closed it; who has opened it keeps it, whatever becomes of the creator.
+    and has not closed it; who has opened or inherited it keeps it, whatever becomes of
+    the creator.
     """
 
     def __init__(self, creator_pid: int, fd: int, inode: int) -> None:
@@ -49,7 +59,8 @@ class SharedMemory:
         """Makes empty memory, kept until `close`, or until this object is let go."""
         fd = os.memfd_create(_NAME)
         handle = cls(os.getpid(), fd, os.fstat(fd).st_ino)
-        handle._let_go = weakref.finalize(handle, os.close, fd)
+        _kept_open.add(fd)
+        handle._let_go = weakref.finalize(handle, _let_go, fd)
         return handle
 
     def open(self) -> "OpenMemory":
@@ -58,12 +69,15 @@ class SharedMemory:
         Raises:
             FileNotFoundError: The creator has ended, or has closed it.
         """
-        path = f"/proc/{self._creator_pid}/fd/{self._fd}"
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            if os.fstat(fd).st_ino == self._inode:
-                return OpenMemory(fd)
-            os.close(fd)
+        for process in ("self", self._creator_pid):
+            path = f"/proc/{process}/fd/{self._fd}"
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if not os.readlink(path).startswith(f"/memfd:{_NAME}"):
+                    continue
+                fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                if os.fstat(fd).st_ino == self._inode:
+                    return OpenMemory(fd)
+                os.close(fd)
         raise FileNotFoundError(
             errno.ENOENT,
             f"The shared memory of process {self._creator_pid} is gone: the process "
@@ -85,6 +99,11 @@ class SharedMemory:
 
     def __reduce__(self) -> tuple[type, tuple[int, int, int]]:
         return type(self), (self._creator_pid, self._fd, self._inode)
+
+
+def _let_go(fd: int) -> None:
+    _kept_open.discard(fd)
+    os.close(fd)
 
 
 class OpenMemory:
