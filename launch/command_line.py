@@ -50,6 +50,11 @@ class RunFlags:
         compute_threads: Of each node, by role, as in `learner:2,actor:1`. None: one.
         gpus: Which each role sees, as in `learner:0`; the others see none. None: roles
             that learn see all that there are, the others none.
+        node_network: `private`: nodes share a network that nobody else reaches and
+            that leads nowhere. `open`: they have the machine's, as some environments
+            and loggers need; whoever can reach the machine can then run code as you.
+            `auto`: private where nodes are processes and the kernel allows it; if
+            not, open, with a warning. See docs/security.md.
         quiet: Whether to show nothing while the program runs but what goes wrong.
     """
 
@@ -60,6 +65,7 @@ class RunFlags:
     hang_timeout_secs: float | None = None
     compute_threads: str | None = None
     gpus: str | None = None
+    node_network: str = "auto"
     quiet: bool = False
 
 

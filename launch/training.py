@@ -14,7 +14,13 @@ import launchpad as lp
 
 from agents import environment_check, run_config
 from launch import command_line
-from rlcomponents.launching import describe, endings, launcher, placement
+from rlcomponents.launching import (
+    describe,
+    endings,
+    launcher,
+    placement,
+    private_network,
+)
 from rlcomponents.runs import curve, progress, run_folder, summary
 
 RESULT_NOT_WRITTEN = 1
@@ -46,6 +52,7 @@ def main(
         launcher.check_launch_type(flags.run.lp_launch_type)
         launcher.check_on_failure(flags.run.on_failure, flags.run.lp_launch_type)
         launcher.check_hang_timeout(flags.run.hang_timeout_secs)
+        private_network.check(flags.run.node_network, flags.run.lp_launch_type)
         config = run_config.make_config(
             config_class, flags.settings, preset=flags.run.preset
         )
@@ -122,6 +129,7 @@ def _launch(
         launch_type=run.lp_launch_type,
         on_failure=run.on_failure,
         hang_timeout_secs=run.hang_timeout_secs,
+        network=run.node_network,
         environment=variables,
     )
     if run.quiet:

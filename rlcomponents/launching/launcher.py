@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 import launchpad as lp
@@ -24,6 +24,7 @@ from rlcomponents.launching import (
     launchpad_runtime,
     placement,
     ports,
+    private_network,
     processes,
     supervision,
     threads,
@@ -51,6 +52,7 @@ def launch(
     on_message: Callable[[str], None] | None = None,
     termination_notice_secs: float = 10.0,
     environment: Mapping[str, Mapping[str, str]] | None = None,
+    network: str = "auto",
 ) -> endings.Ending:
     """Runs a program to its end, and leaves nothing of it running.
 
@@ -92,6 +94,10 @@ def launch(
         environment: Variables for the node processes, by group; they go before those
             that `placement.variables` gives by default: one compute thread for each
             node, and GPUs for `placement.LEARNING_ROLES` only.
+        network: "private": node processes share a network that nothing else reaches,
+            and reach no other. "open": they have the machine's. "auto": private where
+            they are processes and the kernel allows it, else open, with a warning on
+            stderr that names the ports. See `private_network`.
 
     Returns:
         Why the program ended; `exit_code` is for `sys.exit`, or see `exit_process`.
@@ -102,11 +108,15 @@ def launch(
     check_launch_type(launch_type)
     check_on_failure(on_failure, launch_type)
     check_hang_timeout(hang_timeout_secs)
+    private_network.check(network, launch_type)
     _check(program, termination_notice_secs, environment or {}, launch_type)
     log_dir = pathlib.Path(run_dir) / "logs"
     log_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        _bind_addresses(program, stack)
+        reserved = _bind_addresses(program, stack)
+        namespaces = stack.enter_context(
+            private_network.chosen(network, launch_type, reserved)
+        )
         wake = watched.Wake()
         stack.callback(wake.close)
         nodes: list[watched.Node] = []
@@ -121,7 +131,9 @@ def launch(
             on_message=on_message or _print_message,
         )
         if launch_type == "local_mp":
-            nodes += _make_processes(program, log_dir, wake, environment or {})
+            nodes += _make_processes(
+                program, log_dir, wake, environment or {}, namespaces
+            )
         else:
             nodes += _make_threads(program, log_dir, wake, supervisor, stack)
         stack.enter_context(_signals_sent_to(supervisor))
@@ -134,6 +146,8 @@ def launch(
     with _failing_screen_ignored():
         if ending.detail:
             print(ending.detail, file=sys.stderr, flush=True)
+            if namespaces and (hint := private_network.hint(ending.detail)):
+                print(hint, file=sys.stderr, flush=True)
     return ending
 
 
@@ -250,8 +264,8 @@ class _FixedAddress(lp.AbstractAddressBuilder):
         return self._address
 
 
-def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> None:
-    """Gives each address a port, reserved until the stack closes."""
+def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> list[int]:
+    """Gives each address a port, reserved until the stack closes; returns the ports."""
     for name, node in graph.named_nodes(program):
         for handle in node.input_handles:
             handle.connect(node, graph.group_of(name))
@@ -261,6 +275,7 @@ def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> None:
     reserved = stack.enter_context(ports.reserve(len(addresses)))
     for address, port in zip(addresses, reserved, strict=True):
         address.bind(_FixedAddress(f"localhost:{port}"))
+    return reserved
 
 
 def _make_processes(
@@ -268,6 +283,7 @@ def _make_processes(
     log_dir: pathlib.Path,
     wake: watched.Wake,
     environment: Mapping[str, Mapping[str, str]],
+    namespaces: Sequence[int],
 ) -> list[watched.Node]:
     defaults = placement.variables(program.groups)
     nodes: list[watched.Node] = []
@@ -278,7 +294,9 @@ def _make_processes(
         group = graph.group_of(name)
         extra = {**defaults[group], **environment.get(group, {})}
         path = _log_path(log_dir, name)
-        nodes.append(processes.NodeProcess(name, node.function, path, wake, extra))
+        nodes.append(
+            processes.NodeProcess(name, node.function, path, wake, extra, namespaces)
+        )
     return nodes
 
 

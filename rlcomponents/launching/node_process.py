@@ -22,7 +22,7 @@ import types
 from collections.abc import Sequence
 
 from rlcomponents import pulse
-from rlcomponents.launching import node_reports
+from rlcomponents.launching import node_reports, private_network
 
 _PR_SET_PDEATHSIG = 1
 _MAX_TRACEBACK_LINES = 40
@@ -34,14 +34,16 @@ def main(arguments: Sequence[str]) -> int:
 
     Args:
         arguments: The node's name, the descriptors of the control pipe (reading end)
-            and of the status pipe (writing end), the launcher's process id, and how often
-            the node was started before.
+            and of the status pipe (writing end), the launcher's process id, how often
+            the node was started before, and the descriptors of the network to enter,
+            if any.
 
     Returns:
         The exit code of the process.
     """
     name = arguments[0]
-    control, status, launcher_pid, starts = map(int, arguments[1:])
+    control, status, launcher_pid, starts, *namespaces = map(int, arguments[1:])
+    private_network.enter(namespaces)
     _die_with(launcher_pid)
     os.set_inheritable(control, False)
     os.set_inheritable(status, False)

@@ -21,13 +21,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cloudpickle
 
 import rlcomponents
 from rlcomponents.launching import endings, watched
+from rlcomponents.parameters import shared_memory
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "GRPC_VERBOSITY": "ERROR"}
 
@@ -42,6 +43,7 @@ class NodeProcess(watched.Node):
         log_path: pathlib.Path,
         wake: watched.Wake,
         environment: Mapping[str, str],
+        namespaces: Sequence[int] = (),
     ) -> None:
         """Serialises the function; starts nothing.
 
@@ -51,6 +53,7 @@ class NodeProcess(watched.Node):
             log_path: Takes the output of the processes, at its end.
             wake: Set when something happens to the process.
             environment: Variables that go before those of the launcher.
+            namespaces: Open files of the network to enter; see `private_network`.
 
         Raises:
             ValueError: The function cannot be sent to another process.
@@ -65,6 +68,7 @@ class NodeProcess(watched.Node):
             ) from error
         self._wake = wake
         self._environment = environment
+        self._namespaces = namespaces
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: threading.Thread | None = None
         self._log: int | None = None
@@ -94,13 +98,16 @@ class NodeProcess(watched.Node):
                 [
                     *(sys.executable, "-m", "rlcomponents.launching.node_process"),
                     *(self.name, str(control_reader), str(status_writer)),
-                    *map(str, (os.getpid(), self.starts)),
+                    *map(str, (os.getpid(), self.starts, *self._namespaces)),
                 ],
                 stdin=task,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
                 env=_make_environment(self._environment),
-                pass_fds=(control_reader, status_writer),
+                pass_fds=(
+                    *(control_reader, status_writer, *self._namespaces),
+                    *shared_memory.kept_open(),
+                ),
                 start_new_session=True,  # Ctrl-C reaches the launcher only.
             )
             on_error.pop_all()
