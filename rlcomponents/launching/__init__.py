@@ -13,6 +13,7 @@ threads            nodes as threads of this process (`local_mt`)
 launchpad_runtime  what `lp.stop()` and `lp.wait_for_stop()` find inside a node
 placement          which role has which compute threads and GPUs
 ports              ports that two programs at once do not both take
+private_network    a network that only the node processes of one program reach
 graph              the names of a program's nodes, and who calls whom
 describe           the graph of a program as text
 """
