@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import dm_env
-import numpy as np
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
@@ -16,7 +15,6 @@ from rlcomponents import core, finite, pulse, seeding
 from rlcomponents.nodes import best_parameters, program_checkpoints
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
-from rlcomponents.parameters import saved_states, sharded_client, wire
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, node_state, run_folder, worker_report
 
@@ -106,29 +104,8 @@ def make_evaluator(
             folder, facts={"environment": config.environment}, disk=disk
         ),
         last=metrics.read_last(folder.evaluation_csv),
-        steps_before=int(metrics.number(earlier, "agent_steps")),
         wall_secs_before=coordinators.wall_secs(earlier, _secs_since),
     )
-
-
-class RemoteShard:
-    """A parameter shard as the coordinator counts by it and saves it.
-
-    It waits for futures: a stop cannot interrupt a courier call on a shard that died.
-    """
-
-    def __init__(self, client: sharded_client.ShardClient) -> None:
-        """Keeps the client of the shard."""
-        self._client = client
-
-    def statistics(self) -> core.StoreStatistics:
-        """Returns the store's counts, as of this shard."""
-        fields = wire.read_reply(self._client.futures.statistics().result())
-        return saved_states.ShardStatistics(*fields).as_store()
-
-    def save(self) -> dict[str, np.ndarray | int]:
-        """See `ParameterShard`."""
-        return self._client.futures.save().result()
 
 
 def make_coordinator(

@@ -181,7 +181,11 @@ def served(
             size_bytes[index].append(4 * (part.stop - part.start))
             ports[index].append(portpicker.pick_unused_port())
             clients[-1].append(
-                courier.Client(f"localhost:{ports[index][-1]}", call_timeout=120)
+                courier.Client(
+                    f"localhost:{ports[index][-1]}",
+                    call_timeout=120,
+                    wait_for_ready=False,
+                )
             )
     processes = [
         context.Process(target=serve, args=args, daemon=True)
@@ -217,7 +221,7 @@ def print_store_row(
     layout: layouts.ParameterLayout, clients: Sequence[courier.Client]
 ) -> None:
     """Measures one number of shards."""
-    store = sharded_client.ShardedClient(layout, clients)
+    store = sharded_client.ShardedClient(layout, clients, should_stop=lambda: False)
     store.initialise(np.zeros(layout.num_parameters, np.float32))
     gradient = np.ones(layout.num_parameters, np.float32)
     versions = store.pull().versions

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import ClassVar
 
 from agents import run_config, setting_checks
 from rlcomponents.parameters import shared_parameters
@@ -25,7 +26,13 @@ class AsyncConfig(run_config.RunConfig):
             `auto`: shared memory.
         num_parameter_shards: Parameter shards of the `server` store.
         parameter_timeout_secs: Seconds after which a call to a shard has failed.
+        snapshot_period_updates: Updates that a parameter shard may lose when it dies.
     """
+
+    FIXED_SETTINGS: ClassVar[tuple[str, ...]] = (
+        *run_config.RunConfig.FIXED_SETTINGS,
+        "optimiser_statistics",
+    )
 
     num_workers: int = 2
     envs_per_worker: int = 1
@@ -34,6 +41,7 @@ class AsyncConfig(run_config.RunConfig):
     parameter_store: str = "auto"
     num_parameter_shards: int = 2
     parameter_timeout_secs: float = 30.0
+    snapshot_period_updates: int = 1_000
 
     max_steps: int = 80_000_000
     optimiser: str = "rmsprop"
@@ -64,6 +72,11 @@ class AsyncConfig(run_config.RunConfig):
         return None
 
     @property
+    def num_parameter_states(self) -> int:
+        """See `RunConfig`."""
+        return self.num_parameter_shards if self.store_kind == "server" else 1
+
+    @property
     def max_rollout_steps(self) -> int:
         """Steps after which a rollout ends, if no episode has ended it."""
         return self.t_max_steps
@@ -84,7 +97,11 @@ class AsyncConfig(run_config.RunConfig):
         """See `RunConfig`; also those of shards and statistics that there are not."""
         ignored = super().ignored_settings()
         if self.store_kind != "server":
-            names = ("num_parameter_shards", "parameter_timeout_secs")
+            names = (
+                "num_parameter_shards",
+                "parameter_timeout_secs",
+                "snapshot_period_updates",
+            )
             ignored |= dict.fromkeys(names, "parameter_store=server")
         if self.optimiser == "sgd":  # It has none.
             rules = [rule for rule in run_config.OPTIMISERS if rule != "sgd"]
@@ -98,6 +115,7 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "num_parameter_shards": setting_checks.NUM_NODES,
     "t_max_steps": setting_checks.AT_LEAST_ONE,
     "parameter_timeout_secs": setting_checks.POSITIVE,
+    "snapshot_period_updates": setting_checks.AT_LEAST_ONE,
     "parameter_store": setting_checks.one_of(PARAMETER_STORES),
     "optimiser_statistics": setting_checks.one_of(OPTIMISER_STATISTICS),
 }

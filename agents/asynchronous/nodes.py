@@ -17,7 +17,7 @@ def make_coordinator(
     wait_for_stop: run_nodes.WaitForStop,
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
-    statistics, shards = stores.open_for_coordinator(place)
+    statistics, shards = stores.open_for_coordinator(config, place, wait_for_stop)
     return run_nodes.make_coordinator(
         config, run_dir, agent, statistics, shards, stop_program, wait_for_stop
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 import launchpad as lp
 
+from agents import parameter_shards
 from agents.asynchronous import nodes, stores
 from agents.asynchronous.config import AsyncConfig
 from rlcomponents.nodes import lazy, stopping
@@ -38,19 +39,9 @@ def build_program(
     program = lp.Program(name)
     place: Any
     if config.store_kind == "server":
-        with program.group("parameters"):
-            place = [
-                program.add_node(
-                    lp.CourierNode(
-                        stores.make_parameter_shard,
-                        config,
-                        courier_client_kwargs={
-                            "call_timeout": config.parameter_timeout_secs
-                        },
-                    )
-                )
-                for _ in range(config.num_parameter_shards)
-            ]
+        place = parameter_shards.add_nodes(
+            program, config, run_dir, stores.shard_settings
+        )
     elif config.store_kind == "local":
         place = stores.ThreadStore()
     else:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agents import optimisation, run_nodes
+from agents import optimisation, parameter_shards
 from agents.asynchronous.config import AsyncConfig
 from rlcomponents import core
 from rlcomponents.nodes import program_checkpoints
@@ -16,11 +16,10 @@ from rlcomponents.parameters import (
     local_store,
     private_statistics_store,
     saved_states,
-    shard,
-    sharded_client,
     shared_memory,
     shared_memory_store,
     shared_parameters,
+    snapshots,
     update_rules,
 )
 
@@ -33,25 +32,25 @@ class ThreadStore:
         self._lock = threading.Lock()
         self._store: local_store.LocalStore | None = None
 
-    def get(
-        self, make: Callable[[], local_store.LocalStore] | None = None
-    ) -> local_store.LocalStore | None:
-        """Returns the store; where there is none, makes it, if told how."""
+    def open(
+        self, make: Callable[[], local_store.LocalStore]
+    ) -> local_store.LocalStore:
+        """Returns the store; where there is none yet, makes it."""
         with self._lock:
-            if self._store is None and make is not None:
+            if self._store is None:
                 self._store = make()
             return self._store
 
     def statistics(self) -> core.StoreStatistics:
         """Returns the store's counts; zeros before there is one."""
-        store = self.get()
+        store = self._store
         if store is None:
             return saved_states.ShardStatistics().as_store()
         return store.statistics()
 
     def save(self) -> dict[str, Any]:
         """See `LocalStore`; as of an empty one before there is one."""
-        store = self.get()
+        store = self._store
         if store is None:
             return {"epoch": 0, **saved_states.ShardStatistics()._asdict()}
         return store.save()
@@ -65,49 +64,36 @@ Place = ThreadStore | shared_memory.SharedMemory | Sequence[Any]
 
 
 def open_store(
-    config: AsyncConfig, layout: layouts.ParameterLayout, place: Place
+    config: AsyncConfig,
+    run_dir: str,
+    layout: layouts.ParameterLayout,
+    place: Place,
+    wait_for_stop: parameter_shards.WaitForStop,
 ) -> core.ParameterStore:
     """Opens the store for a worker or an evaluator.
 
+    Where there are no parameters yet, but a snapshot, it begins with that.
+
     Args:
         config: Of the run.
+        run_dir: Folder of the run.
         layout: Of the network.
         place: Where it is.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
     """
     clips_here = config.optimiser_statistics == "shared"
     norm = config.max_gradient_norm if clips_here else None
     store: core.ParameterStore
     if isinstance(place, ThreadStore):
-        found = place.get(
-            lambda: local_store.LocalStore(
-                layout,
-                _shared_rule(config),
-                optimisation.make_learning_rate(config),
-                max_staleness_updates=None,
-                target_period_updates=None,
-                target_period_steps=config.target_copy_period_steps,
-                max_gradient_norm=norm,
-            )
-        )
-        assert found is not None
-        store = found
+        store = place.open(lambda: _make_local_store(config, run_dir, layout, norm))
     elif isinstance(place, shared_memory.SharedMemory):
         store = shared_memory_store.SharedMemoryStore(
-            layout,
-            place.open(),
-            _shared_rule(config),
-            optimisation.make_learning_rate(config),
-            max_staleness_updates=None,
-            target_period_updates=None,
-            target_period_steps=config.target_copy_period_steps,
-            max_gradient_norm=norm,
+            layout, place.open(), max_gradient_norm=norm, **shard_settings(config)
         )
+        snapshots.start_from(store, parameter_shards.snapshot_path(run_dir))
     else:
-        store = sharded_client.ShardedClient(
-            layout,
-            place,
-            max_gradient_norm=norm,
-            call_timeout_secs=config.parameter_timeout_secs,
+        store = parameter_shards.open_store(
+            config, layout, place, wait_for_stop, max_gradient_norm=norm
         )
     if clips_here:
         return store
@@ -119,19 +105,24 @@ def open_store(
     )
 
 
-def make_parameter_shard(config: AsyncConfig) -> shard.ParameterShard:
-    """Builds one shard of the `server` store."""
-    return shard.ParameterShard(
-        _shared_rule(config),
-        optimisation.make_learning_rate(config),
-        max_staleness_updates=None,
-        target_period_updates=None,
-        target_period_steps=config.target_copy_period_steps,
-    )
+def shard_settings(config: AsyncConfig) -> dict[str, Any]:
+    """Returns the settings of each parameter shard, or of a store in memory."""
+    rule: update_rules.UpdateRule
+    if config.optimiser_statistics == "private":
+        rule = update_rules.SGD()  # It only takes the steps that workers make.
+    else:
+        rule = optimisation.make_update_rule(config)
+    return {
+        "rule": rule,
+        "learning_rate": optimisation.make_learning_rate(config),
+        "max_staleness_updates": None,
+        "target_period_updates": None,
+        "target_period_steps": config.target_copy_period_steps,
+    }
 
 
 def open_for_coordinator(
-    place: Place,
+    config: AsyncConfig, place: Place, wait_for_stop: parameter_shards.WaitForStop
 ) -> tuple[Callable[[], core.StoreStatistics], Sequence[program_checkpoints.Shard]]:
     """Returns the store's counts, and what the coordinator saves."""
     if isinstance(place, ThreadStore):
@@ -139,12 +130,18 @@ def open_for_coordinator(
     if isinstance(place, shared_memory.SharedMemory):
         parameters = shared_parameters.SharedParameters(place.open())
         return parameters.statistics, [parameters]
-    remote = [run_nodes.RemoteShard(client) for client in place]
+    remote = parameter_shards.reach(config, place, wait_for_stop)
     return remote[0].statistics, remote
 
 
-def _shared_rule(config: AsyncConfig) -> update_rules.UpdateRule:
-    """Returns the rule in the store; with private statistics it only takes steps."""
-    if config.optimiser_statistics == "private":
-        return update_rules.SGD()
-    return optimisation.make_update_rule(config)
+def _make_local_store(
+    config: AsyncConfig,
+    run_dir: str,
+    layout: layouts.ParameterLayout,
+    max_gradient_norm: float | None,
+) -> local_store.LocalStore:
+    store = local_store.LocalStore(
+        layout, max_gradient_norm=max_gradient_norm, **shard_settings(config)
+    )
+    snapshots.start_from(store, parameter_shards.snapshot_path(run_dir))
+    return store

@@ -54,7 +54,9 @@ def make_worker(
     actor_learner = async_worker.AsyncWorker(
         collector,
         strategy,
-        stores.open_store(config, strategy.variables.layout, place),
+        stores.open_store(
+            config, run_dir, strategy.variables.layout, place, wait_for_stop
+        ),
         watch=files.watch,
     )
     turn = reporting.ReportingAsyncWorker(
@@ -88,7 +90,9 @@ def make_evaluator(
     environment = run_nodes.make_evaluation_environment(config)
     player = make_player(config, specs.make_environment_spec(environment))
     sync = store_sync.StoreSync(
-        stores.open_store(config, player.variables.layout, place),
+        stores.open_store(
+            config, run_dir, player.variables.layout, place, wait_for_stop
+        ),
         player.variables,
         period_steps=1,
     )

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
-from agents import optimisation, run_nodes
+from agents import optimisation, parameter_shards, run_nodes
 from agents.dqn import parts
 from agents.dqn.config import DQNConfig
 from rlcomponents import pulse
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import local_store
+from rlcomponents.parameters import local_store, snapshots
 
 
 class Agent(acme_core.Worker):
@@ -91,7 +91,7 @@ def make_agent(
     """Builds the whole agent around one `LocalStore`."""
 
     def make_store(layout: layouts.ParameterLayout) -> local_store.LocalStore:
-        return local_store.LocalStore(
+        store = local_store.LocalStore(
             layout,
             optimisation.make_update_rule(config),
             optimisation.make_learning_rate(config),
@@ -99,6 +99,8 @@ def make_agent(
             target_period_updates=config.target_period_updates,
             max_gradient_norm=config.max_gradient_norm,
         )
+        snapshots.start_from(store, parameter_shards.snapshot_path(run_dir))
+        return store
 
     bundle = parts.make_bundle(config, run_dir, make_store, wait_for_stop, name="dqn-0")
     evaluator = parts.make_evaluator(

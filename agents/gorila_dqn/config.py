@@ -32,6 +32,7 @@ class GorilaConfig(DQNConfig):
         exploration: `same`: one epsilon for all actors. `spread`: actor i of N uses
             epsilon^(1 + 7 i / (N - 1)) (Horgan et al. 2018).
         parameter_timeout_secs: Seconds after which a call to a shard has failed.
+        snapshot_period_updates: Updates that a parameter shard may lose when it dies.
     """
 
     mode: str = "bundled"
@@ -47,6 +48,7 @@ class GorilaConfig(DQNConfig):
     actor_sync_period_steps: int = 100
     exploration: str = "same"
     parameter_timeout_secs: float = 60.0
+    snapshot_period_updates: int = 1_000
     target_period_updates: int = 60_000
 
     def __post_init__(self) -> None:
@@ -70,6 +72,18 @@ class GorilaConfig(DQNConfig):
         return (
             self.batch_size / self.steps_per_update if self.mode == "central" else None
         )
+
+    @property
+    def replay_states(self) -> tuple[str, ...]:
+        """See `RunConfig`."""
+        if self.mode == "bundled":
+            return tuple(f"bundle-{index}-replay" for index in range(self.num_bundles))
+        return tuple(f"replay-{index}" for index in range(self.num_replay_shards))
+
+    @property
+    def num_parameter_states(self) -> int:
+        """See `RunConfig`."""
+        return self.num_parameter_shards
 
     def limits(self) -> dict[str, setting_checks.Limit]:
         """See `DQNConfig`."""
@@ -111,6 +125,7 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "outlier_min_loss": setting_checks.NOT_NEGATIVE,
     "outlier_warmup_batches": setting_checks.NOT_NEGATIVE,
     "parameter_timeout_secs": setting_checks.POSITIVE,
+    "snapshot_period_updates": setting_checks.AT_LEAST_ONE,
     "mode": setting_checks.one_of(MODES),
     "exploration": setting_checks.one_of(SPREADS),
 }

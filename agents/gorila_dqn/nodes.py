@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agents import run_nodes
+from agents import parameter_shards, run_nodes
 from agents.dqn import parts
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import environment_loop, exploration, seeding, specs
@@ -34,7 +34,7 @@ def make_bundle(
     bundle = parts.make_bundle(
         config,
         run_dir,
-        _store_maker(config, shards),
+        _store_maker(config, shards, wait_for_stop),
         wait_for_stop,
         name=f"bundle-{index}",
         index=index,
@@ -75,7 +75,7 @@ def make_actor(
     network = parts.make_network(config, environment_spec)
     variables = tf_variables.FlatVariables(network.trainable_variables)
     sync = store_sync.StoreSync(
-        _store_maker(config, shards)(variables.layout),
+        _store_maker(config, shards, wait_for_stop)(variables.layout),
         variables,
         period_steps=config.actor_sync_period_steps,
     )
@@ -149,7 +149,7 @@ def make_learner(
         config,
         environment_spec,
         network,
-        _store_maker(config, shards)(layout),
+        _store_maker(config, shards, wait_for_stop)(layout),
         source,
         outlier_rule,
         watch=files.watch,
@@ -184,17 +184,20 @@ def make_evaluator(
 ) -> evaluators.Evaluator:
     """Builds the evaluator."""
     return parts.make_evaluator(
-        config, run_dir, _store_maker(config, shards), wait_for_stop
+        config, run_dir, _store_maker(config, shards, wait_for_stop), wait_for_stop
     )
 
 
-def _store_maker(config: GorilaConfig, shards: Sequence[Any]) -> parts.StoreMaker:
+def _store_maker(
+    config: GorilaConfig, shards: Sequence[Any], wait_for_stop: run_nodes.WaitForStop
+) -> parts.StoreMaker:
     def make(layout: layouts.ParameterLayout) -> sharded_client.ShardedClient:
-        return sharded_client.ShardedClient(
+        return parameter_shards.open_store(
+            config,
             layout,
             shards,
+            wait_for_stop,
             max_gradient_norm=config.max_gradient_norm,
-            call_timeout_secs=config.parameter_timeout_secs,
         )
 
     return make

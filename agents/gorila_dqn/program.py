@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import launchpad as lp
 
+from agents import parameter_shards
 from agents.gorila_dqn import servers
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents.nodes import lazy, replay_node, stopping
@@ -27,19 +28,9 @@ def build_program(config: GorilaConfig, run_dir: str) -> lp.Program:
         run_dir: The run's folder, which exists.
     """
     program = lp.Program("gorila_dqn")
-    with program.group("parameters"):
-        shards = [
-            program.add_node(
-                lp.CourierNode(
-                    servers.make_parameter_shard,
-                    config,
-                    courier_client_kwargs={
-                        "call_timeout": config.parameter_timeout_secs
-                    },
-                )
-            )
-            for _ in range(config.num_parameter_shards)
-        ]
+    shards = parameter_shards.add_nodes(
+        program, config, run_dir, servers.shard_settings
+    )
     if config.mode == "bundled":
         _add_bundles(program, config, run_dir, shards)
     else:

@@ -4,32 +4,33 @@ They start in a fraction of a second, and take 50 MB instead of 350.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from agents import optimisation, run_nodes
+from agents import optimisation, parameter_shards, run_nodes
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents.nodes import coordinator
-from rlcomponents.parameters import shard, sharded_client
+from rlcomponents.parameters import shard_calls
 
 
-def make_parameter_shard(config: GorilaConfig) -> shard.ParameterShard:
-    """Builds one parameter shard; which slice it holds, the first client says."""
-    return shard.ParameterShard(
-        optimisation.make_update_rule(config),
-        optimisation.make_learning_rate(config),
-        max_staleness_updates=config.max_staleness_updates,
-        target_period_updates=config.target_period_updates,
-    )
+def shard_settings(config: GorilaConfig) -> dict[str, Any]:
+    """Returns the settings of each parameter shard."""
+    return {
+        "rule": optimisation.make_update_rule(config),
+        "learning_rate": optimisation.make_learning_rate(config),
+        "max_staleness_updates": config.max_staleness_updates,
+        "target_period_updates": config.target_period_updates,
+    }
 
 
 def make_coordinator(
     config: GorilaConfig,
     run_dir: str,
-    shards: Sequence[sharded_client.ShardClient],
+    shards: Sequence[shard_calls.ShardClient],
     stop_program: Callable[[], None],
     wait_for_stop: Callable[[float], bool],
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
-    remote = [run_nodes.RemoteShard(client) for client in shards]
+    remote = parameter_shards.reach(config, shards, wait_for_stop)
     return run_nodes.make_coordinator(
         config,
         run_dir,

@@ -5,7 +5,11 @@
     update_rules              SGD, momentum SGD, AdaGrad, RMSProp, Adam, in place.
     update_kernels            Their inner loops, compiled.
     shard_rules               What is too old, and when a target copy is due.
-    shard                     One slice with its optimiser: a courier node.
+    wire                      What crosses between a store and its shards.
+    shard                     One slice with its optimiser.
+    saved_states              What a shard saves, read, and cut for other shards.
+    snapshots                 A shard that goes on from its last state: a courier node.
+    shard_calls               Calls to shards that may die and come back.
     sharded_store             What every store made of shards does for its callers.
     local_store               A store of one shard, in this process.
     sharded_client            A store of many shards, over courier.

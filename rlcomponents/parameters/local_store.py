@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from acme import core as acme_core
 
+from rlcomponents.parameters import gradients, shard, sharded_store, update_rules, wire
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import shard, sharded_store, update_rules, wire
 
 
 class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
@@ -46,8 +46,27 @@ class LocalStore(sharded_store.ShardedStore, acme_core.Saveable):
         return self._shard.save()
 
     def restore(self, state: Mapping[str, np.ndarray | int]) -> None:
-        """See `ParameterShard`."""
+        """See `ParameterShard`.
+
+        Raises:
+            ValueError: See `ParameterShard`; or saved for another network.
+        """
+        if "parameters" in state:
+            gradients.check(np.asarray(state["parameters"]), self.layout, "saved state")
         self._shard.restore(state)
+
+    def restore_if_empty(self, state: Mapping[str, np.ndarray | int]) -> bool:
+        """Goes on from a saved state unless there are parameters already.
+
+        For the one who makes the store, before others use it.
+
+        Returns:
+            Whether it does.
+        """
+        if self._shard.is_initialised:
+            return False
+        self.restore(state)
+        return True
 
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [

@@ -1,11 +1,12 @@
 """What a shard, or a store in memory, saves of itself, and how that is read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rlcomponents import core
+from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import shard_rules, update_rules
 
 
@@ -75,7 +76,7 @@ def read(
         counts = ShardStatistics(*(int(state[n]) for n in ShardStatistics._fields))
         if "parameters" not in state:
             return SavedState(epoch, counts, None, {}, None, core.Version(epoch, 0))
-        parameters = np.array(state["parameters"], np.float32)
+        parameters = _copy(state, "parameters")
         slots = rules.update_rule.make_state(parameters.size)
         for name, slot in slots.items():
             saved = np.asarray(state[f"slots/{name}"])
@@ -87,7 +88,12 @@ def read(
             slot[...] = saved
         target, target_version = None, core.Version(epoch, 0)
         if rules.keeps_target:
-            target = np.array(state["target_parameters"], np.float32)
+            target = _copy(state, "target_parameters")
+            if target.shape != parameters.shape:
+                raise ValueError(
+                    f"The saved target_parameters are {target.size} for "
+                    f"{parameters.size} parameters: the state is of no one shard."
+                )
             target_version = core.Version(
                 int(state["target_epoch"]), int(state["target_updates"])
             )
@@ -97,3 +103,56 @@ def read(
             f"target copy it was saved with, not under {rules.update_rule}."
         ) from error
     return SavedState(epoch, counts, parameters, slots, target, target_version)
+
+
+def recut(
+    states: Sequence[Mapping[str, np.ndarray | int]], num_shards: int
+) -> list[dict[str, np.ndarray | int]]:
+    """Cuts saved states anew, for another number of shards.
+
+    Parameters, target copy and statistics of the update rule keep their values. Counts
+    and versions are shard 0's, in all that come out: its counts are the store's, and
+    versions are compared only within one epoch, which a restored shard leaves. The
+    epoch is the latest. Scalar statistics (Adam's count) are shard 0's as well: shards
+    differ in them by the gradients that one applied and another did not.
+
+    Args:
+        states: From `save` of all shards, in the order of the vector. Not changed; the
+            results may share memory with them.
+        num_shards: How many to make. As many as there are: they stay as they are.
+
+    Raises:
+        ValueError: No states, more shards than parameters, or states of which some
+            hold what others do not.
+    """
+    if not states:
+        raise ValueError("There are no saved states to cut: give one per shard.")
+    if len(states) == num_shards:
+        return [dict(state) for state in states]
+    names = set(states[0])
+    if any(set(state) != names for state in states):
+        raise ValueError(
+            "Some of the saved states hold arrays that others do not: they must be of "
+            "one store, all shards of which had been initialised."
+        )
+    first = dict(states[0])
+    first["epoch"] = max(int(state["epoch"]) for state in states)
+    vectors = {
+        name: np.concatenate([np.asarray(state[name]) for state in states])
+        for name in names
+        if np.ndim(first[name])
+    }
+    if not vectors:
+        return [dict(first) for _ in range(num_shards)]
+    layout = layouts.ParameterLayout(["all"], [vectors["parameters"].shape])
+    return [
+        first | {name: vector[part] for name, vector in vectors.items()}
+        for part in layout.shard_slices(num_shards)
+    ]
+
+
+def _copy(state: Mapping[str, np.ndarray | int], name: str) -> np.ndarray:
+    vector = np.array(state[name], np.float32)
+    if vector.ndim != 1:
+        raise ValueError(f"The saved {name} have shape {vector.shape}: not a vector.")
+    return vector

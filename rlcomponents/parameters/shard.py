@@ -76,6 +76,11 @@ class ParameterShard(acme_core.Saveable):
         self._discarded_other_epoch = 0
         self._staleness_sum_updates = 0
 
+    @property
+    def is_initialised(self) -> bool:
+        """Whether there are parameters."""
+        return self._vector is not None
+
     @wire.answers
     def initialise(self, vector: wire.Buffer) -> bool:
         """Takes `[size]` float32 as parameters, unless there are some already."""

@@ -115,18 +115,31 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             ValueError: Saved under another rule, for another number of parameters, or
                 without the target copy that this store keeps. Nothing has changed then.
         """
-        saved = saved_states.read(state, self._rules)
-        if saved.parameters is not None:
-            gradients.check(saved.parameters, self.layout, "saved state")
+        saved = self._read(state)
         with self._shared.set_up_locked():
-            if self._shared.is_ready:
-                self._arrays()
-            self._shared.epoch += saved.epoch + 1
-            self._shared.restore_counts(saved.counts)
-            if saved.parameters is not None:
-                self._write(
-                    saved.parameters, saved.slots, saved.target, saved.target_version
-                )
+            self._restore(saved)
+
+    def restore_if_empty(self, state: Mapping[str, np.ndarray | int]) -> bool:
+        """Goes on from a saved state unless there are parameters already.
+
+        For every worker that opens the memory, before it offers parameters: the first
+        one restores them, and the others wait for it.
+
+        Args:
+            state: See `restore`. One that was not initialised is left alone.
+
+        Returns:
+            Whether it does.
+
+        Raises:
+            ValueError: See `restore`.
+        """
+        saved = self._read(state)
+        with self._shared.set_up_locked():
+            if self._shared.is_ready or saved.parameters is None:
+                return False
+            self._restore(saved)
+            return True
 
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return [getattr(self, f"_{method}")(*each) for each in arguments]
@@ -219,6 +232,23 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
 
     def _target_phase(self, counts: saved_states.ShardStatistics) -> int:
         return self._rules.target_phase(steps=counts.steps, updates=counts.updates)
+
+    def _read(self, state: Mapping[str, np.ndarray | int]) -> saved_states.SavedState:
+        saved = saved_states.read(state, self._rules)
+        if saved.parameters is not None:
+            gradients.check(saved.parameters, self.layout, "saved state")
+        return saved
+
+    def _restore(self, saved: saved_states.SavedState) -> None:
+        """Goes on from a saved state. Needs `set_up_locked`."""
+        if self._shared.is_ready:
+            self._arrays()
+        self._shared.epoch += saved.epoch + 1
+        self._shared.restore_counts(saved.counts)
+        if saved.parameters is not None:
+            self._write(
+                saved.parameters, saved.slots, saved.target, saved.target_version
+            )
 
     def _write(
         self,

@@ -9,9 +9,9 @@ from agents import run_config, run_nodes
 from rlcomponents import core, schedules, seeding
 from rlcomponents.environments import registry
 from rlcomponents.parameters import layout as layouts
-from rlcomponents.parameters import local_store, shard, update_rules
+from rlcomponents.parameters import local_store, update_rules
 from rlcomponents.runs import checkpoints, run_folder, summary
-from rlcomponents.testing import fakes, in_process
+from rlcomponents.testing import fakes
 
 
 class Still(acme_core.Actor):
@@ -65,20 +65,6 @@ def test_the_evaluator_writes_into_the_run_folder(tmp_path):
         [row] = csv.DictReader(file)
     found = [row[name] for name in ("agent_steps", "updates", "episodes", "final")]
     assert found == ["10", "4", "3", "1"]
-
-
-def test_a_shard_behind_its_client_is_counted_and_saved():
-    parameter_shard = shard.ParameterShard(
-        update_rules.SGD(),
-        schedules.Constant(1.0),
-        max_staleness_updates=None,
-        target_period_updates=None,
-    )
-    remote = run_nodes.RemoteShard(in_process.InProcessClient(parameter_shard))
-    assert remote.statistics() == core.StoreStatistics(0, 0, 0, 0.0)
-    parameter_shard.add_steps(5)
-    assert remote.statistics().steps == 5
-    assert remote.save() == parameter_shard.save()
 
 
 def test_the_coordinator_watches_saves_and_sums_up(tmp_path):

@@ -7,13 +7,17 @@ import pytest
 
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import servers
-from rlcomponents.parameters import wire
+from rlcomponents.parameters import shard, wire
 from rlcomponents.runs import checkpoints, run_folder, summary
 from rlcomponents.testing import in_process
 
 
 def make_config(**settings):
     return gorila_config.GorilaConfig(**{"environment": "catch", **settings})
+
+
+def make_shard(config):
+    return shard.ParameterShard(**servers.shard_settings(config))
 
 
 def push(parameter_shard, gradient, updates, steps=1):
@@ -37,7 +41,7 @@ def parameter_shard():
         max_staleness_updates=1,
         target_period_updates=2,
     )
-    made = servers.make_parameter_shard(config)
+    made = make_shard(config)
     made.initialise(np.float32([0.0, 0.0]).tobytes())
     return made
 
@@ -69,7 +73,7 @@ def test_a_shard_takes_the_target_copy_every_so_many_updates(parameter_shard):
 
 def test_the_coordinator_counts_by_shard_0_and_saves_all(tmp_path):
     config = make_config(max_steps=10, steps_per_update=1, num_bundles=3)
-    shards = [servers.make_parameter_shard(config) for _ in range(2)]
+    shards = [make_shard(config) for _ in range(2)]
     for index, each in enumerate(shards):
         each.initialise(np.full(2, index, np.float32).tobytes())
     push(shards[0], [1.0, 1.0], updates=0, steps=4)
@@ -92,7 +96,7 @@ def test_the_coordinator_counts_by_shard_0_and_saves_all(tmp_path):
 def test_the_coordinator_knows_the_capacity_of_all_replays(tmp_path):
     config = make_config(num_bundles=3, max_replay_items=100, min_replay_items=1)
     folder = run_folder.RunFolder.create(tmp_path / "run")
-    client = in_process.InProcessClient(servers.make_parameter_shard(config))
+    client = in_process.InProcessClient(make_shard(config))
     coordinator = servers.make_coordinator(
         config, str(folder.path), [client], lambda: None, lambda secs: True
     )
@@ -105,7 +109,8 @@ def test_the_coordinator_knows_the_capacity_of_all_replays(tmp_path):
 
 def test_a_coordinator_that_waits_for_a_dead_shard_can_be_interrupted(tmp_path):
     dead = types.SimpleNamespace(  # Never answers.
-        futures=types.SimpleNamespace(statistics=concurrent.futures.Future)
+        address="dead",
+        futures=types.SimpleNamespace(statistics=concurrent.futures.Future),
     )
     folder = run_folder.RunFolder.create(tmp_path / "run")
     coordinator = servers.make_coordinator(

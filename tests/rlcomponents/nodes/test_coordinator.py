@@ -614,6 +614,19 @@ def test_the_time_between_a_run_and_its_resumption_does_not_count(program):
     assert program.summary().steps_per_sec == 10.0
 
 
+def test_the_next_row_of_a_resumed_run_has_more_steps(program):
+    program.learn(40)
+    program.coordinator().step()
+    program.learn(2)  # Saved, but for a row.
+    coordinator = program.coordinator()
+    for _ in range(3):  # Nodes start.
+        coordinator.step()
+    program.learn(10)
+    coordinator.step()
+    coordinator.step()
+    assert [row["agent_steps"] for row in program.rows()] == [40, 52, 52]
+
+
 def test_counts_of_workers_that_start_again_never_fall(program):
     coordinator = program.coordinator()
     seen = []
@@ -622,7 +635,10 @@ def test_counts_of_workers_that_start_again_never_fall(program):
         coordinator.step()
         seen.append(program.last("episodes", "discarded_outlier"))
     assert seen == [[5, 1], [8, 2], [8, 2], [14, 4], [15, 4]]
-    program.coordinator().step()
+    coordinator = program.coordinator()
+    coordinator.step()
+    program.learn(10)
+    coordinator.step()
     assert program.last("episodes", "discarded_outlier") == [15, 4]
 
 
@@ -631,7 +647,10 @@ def test_counts_are_not_below_what_the_run_had_said(program):
     program.coordinator().step()
     # A resumed run, whose worker's last rows were cut.
     metrics.cut(program.folder.metrics / "bundle-0.csv", lambda row: False)
-    program.coordinator().step()
+    coordinator = program.coordinator()
+    coordinator.step()
+    program.learn(10)
+    coordinator.step()
     assert program.last("episodes") == [5]
 
 
@@ -640,6 +659,8 @@ def test_what_workers_waited_for_before_is_not_what_they_wait_for_now(program):
     program.coordinator().step()
     coordinator = program.coordinator()
     coordinator.step()
+    program.learn(10)
+    coordinator.step()
     assert program.last("replay_items", "waiting") == [0, "workers are starting"]
     program.report("bundle-0", replay_items=8)
     coordinator.step()
@@ -647,10 +668,10 @@ def test_what_workers_waited_for_before_is_not_what_they_wait_for_now(program):
 
 
 def test_steps_in_the_rows_never_fall_while_a_store_comes_back(program):
+    coordinator = program.coordinator(statistics=lambda: program.store.statistics())
     program.learn(40)
-    program.coordinator().step()
+    coordinator.step()
     program.store = make_store()
-    coordinator = program.coordinator()
     coordinator.step()
     assert program.last("waiting") == ["parameters are behind, at step 0"]
     for _ in range(3):

@@ -1,20 +1,30 @@
 """The sharded store: over shards in this process, and over courier servers."""
 
+import socket
+import types
 from concurrent import futures
 
 import numpy as np
 import pytest
 
-from rlcomponents import core
-from rlcomponents.parameters import sharded_client, update_rules
+from rlcomponents import core, pulse, schedules
+from rlcomponents.parameters import shard, sharded_client, update_rules
 from rlcomponents.testing import in_process, store_contract
 
 LAYOUT = store_contract.LAYOUT
 ONES = store_contract.ONES
 
+SETTINGS = {
+    "rule": update_rules.SGD(),
+    "learning_rate": schedules.Constant(1.0),
+    "max_staleness_updates": None,
+    "target_period_updates": None,
+}
+
 
 def make_client(clients, settings=None, **kwargs):
     settings = settings or store_contract.StoreSettings()
+    kwargs = {"should_stop": lambda: False, **kwargs}
     return sharded_client.ShardedClient(
         settings.layout,
         clients,
@@ -59,7 +69,7 @@ def serve():
         server = courier_utils.make_courier_server(instance)
         server.Start()
         servers.append(server)
-        return courier.Client(server.address, **client_settings)
+        return courier.Client(server.address, wait_for_ready=False, **client_settings)
 
     start.servers = servers
     yield start
@@ -71,7 +81,7 @@ def serve():
 class SilentClient:
     """Takes calls and never answers, as a dead server does."""
 
-    address = "silent:1"
+    address = "silent"
 
     def __init__(self):
         self.calls = []
@@ -88,29 +98,220 @@ class SilentClient:
         return call
 
 
-def test_a_silent_shard_is_named_after_the_timeout():
-    silent = SilentClient()
-    clients = [*make_in_process(store_contract.StoreSettings(), 2), silent]
-    store = make_client(clients, call_timeout_secs=0.05)
+class Unavailable(Exception):
+    """What courier raises, with its code."""
+
+    code = types.SimpleNamespace(name="UNAVAILABLE")
+
+
+class FlakyClient(in_process.InProcessClient):
+    """Reaches a shard, or fails as the test says.
+
+    Attributes:
+        calls: Names of the methods that were called.
+        fails: Called before each call with its name. Returns how it fails: with an
+            exception, without an answer (a future), or not (None).
+    """
+
+    def __init__(self, instance):
+        super().__init__(instance)
+        self.calls = []
+        self.fails = lambda method: None
+
+    def _submit(self, method, args, kwargs):
+        self.calls.append(method)
+        failure = self.fails(method)
+        if failure is None:
+            return super()._submit(method, args, kwargs)
+        if isinstance(failure, futures.Future):
+            return failure
+        failed = futures.Future()
+        failed.set_exception(failure)
+        return failed
+
+    def fail_once(self, method, failure):
+        """Lets the next call of a method fail."""
+
+        def fails(called):
+            if called != method:
+                return None
+            self.fails = lambda called: None
+            return failure
+
+        self.fails = fails
+
+
+def make_flaky(call_timeout_secs=5.0):
+    """Returns an initialised store of two shards, and its clients."""
+    settings = store_contract.StoreSettings()
+    clients = [FlakyClient(settings.make_shard()) for _ in range(2)]
+    store = make_client(clients, call_timeout_secs=call_timeout_secs)
+    store.initialise(ONES)
+    return store, clients
+
+
+def parts_of(vector):
+    return [vector[part] for part in LAYOUT.shard_slices(2)]
+
+
+def test_a_pull_waits_until_a_shard_is_back():
+    store, clients = make_flaky(call_timeout_secs=0.3)
+    failures = [Unavailable("Socket closed"), futures.Future(), Unavailable("gone")]
+    clients[1].fails = lambda method: failures.pop(0) if failures else None
+    snapshot = store.pull()
+    np.testing.assert_array_equal(snapshot.vector, ONES)
+    assert not failures
+
+
+def test_a_pull_that_waited_is_new_from_every_shard():
+    store, clients = make_flaky()
+    versions = store.pull().versions
+    other = make_client(clients)
+
+    def fails(method):
+        clients[1].fails = lambda method: None
+        other.push(ONES, versions, steps=1)  # After shard 0 has answered, perhaps.
+        return Unavailable("Socket closed")
+
+    clients[1].fails = fails
+    np.testing.assert_array_equal(store.pull().vector, 0 * ONES)
+
+
+def test_statistics_and_initial_parameters_wait_too():
+    store, clients = make_flaky()
+    for method in ("statistics", "initialise"):
+        clients[0].fail_once(method, Unavailable("Socket closed"))
+    clients[0].fail_once("statistics", Unavailable("Socket closed"))
+    assert store.statistics().updates == 0
+    clients[0].fail_once("initialise", Unavailable("Socket closed"))
+    assert not store.initialise(ONES)
+
+
+def test_the_node_says_for_which_shard_it_waits():
+    store, clients = make_flaky()
+    said = []
+
+    def fails(method):
+        said.append(pulse.current().waiting_for)
+        return Unavailable("Socket closed") if len(said) < 3 else None
+
+    clients[1].fails = fails
+    store.pull()
+    assert said[1:] == ["parameters/1: Socket closed"] * 2 + ["parameters"]
+    assert pulse.current().waiting_for is None
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [(Unavailable("Socket closed"), "Socket closed"), (None, "no answer to")],
+)
+def test_a_request_to_stop_ends_the_wait_for_a_shard(failure, reason):
+    stop = [False, False, True]
+    store, clients = make_flaky()
+    store = make_client(
+        clients,
+        call_timeout_secs=0.3,
+        should_stop=lambda: stop.pop(0) if len(stop) > 1 else stop[0],
+    )
+    store.statistics()
+    store.pull()
+    clients[1].fails = lambda method: failure or futures.Future()
     with pytest.raises(
         core.StoreUnavailableError,
-        match=r"pull failed for 1 of 3 .*shard 2 at silent:1: no answer in 0\.05 s",
+        match=rf"is to stop, .* by 1 of 2 .*shard 1 at in process: {reason}",
     ):
         store.pull()
-    assert silent.calls[0][-1].cancelled()
 
 
-def test_a_push_is_never_retried():
-    settings = store_contract.StoreSettings()
-    alive, silent = make_in_process(settings, 1)[0], SilentClient()
-    make_client([alive, in_process.InProcessClient(settings.make_shard())]).initialise(
-        ONES
-    )
-    store = make_client([alive, silent], call_timeout_secs=0.05)
-    with pytest.raises(core.StoreUnavailableError, match="push failed for 1 of 2"):
-        store.push(ONES, [core.Version(0, 0)] * 2, steps=1)
-    assert [method for method, _, _ in silent.calls] == ["push"]
-    assert store.statistics().updates == 1  # Shard 0 has applied its part, once.
+def test_a_lost_push_is_said_and_never_sent_again():
+    store, clients = make_flaky()
+    snapshot = store.pull()
+    clients[1].fail_once("push", Unavailable("Socket closed"))
+    result = store.push(ONES, snapshot.versions, steps=1)
+    assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.LOST)
+    assert not result.applied
+    after = store.pull()
+    assert [version.updates for version in after.versions] == [1, 0]
+    assert [client.calls.count("push") for client in clients] == [1, 1]
+    assert store.push(ONES, after.versions, steps=1).applied
+
+
+def test_a_shard_that_hangs_holds_up_one_push_only():
+    store, clients = make_flaky(call_timeout_secs=0.3)
+    versions = store.pull().versions
+    silence = futures.Future()
+    clients[1].fails = lambda method: silence
+    for updates in range(3):
+        versions = [core.Version(0, updates), core.Version(0, 0)]
+        result = store.push(ONES, versions, steps=1)
+        assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.LOST)
+    assert clients[1].calls.count("push") == 1
+    assert silence.cancelled()
+
+
+def test_steps_that_a_shard_lost_are_not_counted_twice():
+    store, clients = make_flaky()
+    store.add_steps(3)
+    clients[0].fail_once("add_steps", Unavailable("Socket closed"))
+    assert store.add_steps(4) == 3
+    assert clients[0].calls.count("add_steps") == 2
+    assert store.add_steps(5) == 8
+
+
+def test_a_shard_that_comes_back_empty_is_offered_the_initial_parameters(capsys):
+    store, clients = make_flaky()
+    store.push(ONES, store.pull().versions, steps=1)
+    clients[1]._instance = store_contract.StoreSettings().make_shard()
+    changed, anew = parts_of(store.pull().vector)
+    assert set(changed) == {0.0}
+    assert set(anew) == {1.0}
+    assert "parameters/1 came back without its parameters" in capsys.readouterr().out
+
+
+def test_a_push_to_a_shard_that_came_back_empty_is_lost():
+    store, clients = make_flaky()
+    versions = store.pull().versions
+    clients[1]._instance = store_contract.StoreSettings().make_shard()
+    result = store.push(ONES, versions, steps=1)
+    assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.LOST)
+    assert store.push(ONES, store.pull().versions, 1).applied
+
+
+def test_a_gradient_for_a_shard_that_was_restored_is_discarded_there():
+    store, clients = make_flaky()
+    store.push(ONES, store.pull().versions, steps=1)
+    saved = clients[1]._instance.save()
+    store.push(ONES, store.pull().versions, steps=1)
+    newer = store.pull().versions
+    again = shard.ParameterShard(**SETTINGS, epoch=1)
+    again.restore(saved)
+    clients[1]._instance = again
+    result = store.push(ONES, newer, steps=1)
+    assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.OTHER_EPOCH)
+    snapshot = store.pull()
+    assert snapshot.versions == (core.Version(0, 3), core.Version(2, 1))
+    first, second = parts_of(snapshot.vector)
+    assert (set(first), set(second)) == ({-2.0}, {0.0})
+
+
+def test_an_address_is_called_only_once_somebody_listens_there():
+    with socket.socket() as server:
+        server.bind(("localhost", 0))
+        client = FlakyClient(store_contract.StoreSettings().make_shard())
+        client.address = f"localhost:{server.getsockname()[1]}"
+        looks = []
+
+        def should_stop():
+            assert not client.calls
+            looks.append(pulse.current().waiting_for)
+            if len(looks) == 3:
+                server.listen()
+            return False
+
+        store = make_client([client], should_stop=should_stop)
+        assert store.initialise(ONES)
+    assert looks == ["parameters/0: nobody listens there"] * 3
+    assert client.calls == ["initialise"]
 
 
 def test_at_most_one_push_is_in_flight_to_a_shard():
@@ -133,12 +334,18 @@ def test_at_most_one_push_is_in_flight_to_a_shard():
 def test_all_shards_are_asked_before_any_has_answered():
     clients = [SilentClient() for _ in range(3)]
     store = make_client(clients)
-    with futures.ThreadPoolExecutor(1) as executor:
-        pull = executor.submit(store.pull)
+
+    def answer(replies):
         while not all(client.calls for client in clients):
             futures.wait([pull], timeout=0.001)
-        for client, part in zip(clients, LAYOUT.shard_slices(3), strict=True):
-            client.calls[0][-1].set_result((0, (ONES[part].tobytes(), 0, 5, 9, 0, 4)))
+        for client, reply in zip(clients, replies, strict=True):
+            client.calls.pop()[-1].set_result((0, reply))
+
+    with futures.ThreadPoolExecutor(1) as executor:
+        pull = executor.submit(store.pull)
+        answer([(0, 0, 0, 0, 0)] * 3)  # They are new: are they there?
+        parts = [ONES[part].tobytes() for part in LAYOUT.shard_slices(3)]
+        answer([(part, 0, 5, 9, 0, 4) for part in parts])
         snapshot = pull.result()
     np.testing.assert_array_equal(snapshot.vector, ONES)
     assert snapshot.versions == (core.Version(0, 5),) * 3
@@ -147,7 +354,7 @@ def test_all_shards_are_asked_before_any_has_answered():
 
 def test_an_error_inside_a_shard_is_not_mistaken_for_a_dead_one():
     class Broken:
-        def pull(self, target):
+        def statistics(self):
             raise KeyError("a bug")
 
     store = make_client([in_process.InProcessClient(Broken())])
@@ -161,25 +368,6 @@ def test_no_clients_and_no_timeout_are_refused():
         make_client([])
     with pytest.raises(ValueError, match="call_timeout_secs is 0"):
         make_client([SilentClient()], call_timeout_secs=0)
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("client_settings", [{}, {"call_timeout": 0.2}])
-def test_a_dead_server_raises_instead_of_hanging(serve, client_settings):
-    settings = store_contract.StoreSettings()
-    clients = [serve(settings.make_shard(), **client_settings) for _ in range(2)]
-    store = make_client(clients, call_timeout_secs=0.5)
-    store.initialise(ONES)
-    versions = store.pull().versions
-    dead = serve.servers.pop()
-    dead.Stop()
-    dead.Join()
-    address = f"shard 1 at {clients[1].address}"
-    with pytest.raises(core.StoreUnavailableError, match=address):
-        store.pull()
-    with pytest.raises(core.StoreUnavailableError, match=address):
-        store.push(ONES, versions, 1)
-    assert store.statistics().updates == 1  # Shard 0 answers still.
 
 
 @pytest.mark.integration
@@ -205,7 +393,7 @@ def test_a_client_waits_for_a_server_that_starts_later():
     server = courier_utils.make_courier_server(
         store_contract.StoreSettings().make_shard()
     )
-    store = make_client([courier.Client(server.address)])
+    store = make_client([courier.Client(server.address, wait_for_ready=False)])
     with futures.ThreadPoolExecutor(1) as executor:
         taken = executor.submit(store.initialise, ONES)
         futures.wait([taken], timeout=0.2)

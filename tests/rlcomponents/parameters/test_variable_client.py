@@ -12,7 +12,9 @@ from rlcomponents.testing import in_process, store_contract
 
 def make_sharded_client(settings):
     clients = [in_process.InProcessClient(settings.make_shard()) for _ in range(3)]
-    return sharded_client.ShardedClient(settings.layout, clients)
+    return sharded_client.ShardedClient(
+        settings.layout, clients, should_stop=lambda: False
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,188 @@
+"""States of shards in files, from which they go on after a death or in a later run.
+
+    state/parameters-<k>.npz    what `ParameterShard.save` of shard k returned
+
+Written whole or not at all, and not forced to the disk: a snapshot outlives the death
+of its process. What outlives a power cut is a checkpoint.
+"""
+
+import pathlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from rlcomponents import array_files, pulse
+from rlcomponents.parameters import shard, wire
+
+_IDLE_SECS = 1.0
+
+State = Mapping[str, np.ndarray | int]
+"""What `save` of a shard, or of a store in memory, returns."""
+
+
+class RestoresOnce(Protocol):
+    """A store in memory: `LocalStore` or `SharedMemoryStore`."""
+
+    def restore_if_empty(self, state: State) -> bool:
+        """Goes on from a saved state unless there are parameters already."""
+
+
+def start_from(store: RestoresOnce, path: pathlib.Path) -> bool:
+    """Lets a store go on from a snapshot, if there is one and the store is empty.
+
+    For every node that opens the store: whoever comes first restores it. A file that
+    cannot be used is skipped, and the user is told.
+
+    Args:
+        store: Not initialised yet, or by one who has called this.
+        path: Of the snapshot.
+
+    Returns:
+        Whether the store was restored now.
+    """
+    try:
+        state = _read(path)
+        return state is not None and store.restore_if_empty(state)
+    except ValueError as error:
+        _say_skipped(path, error)
+        return False
+
+
+class SavedShard(shard.ParameterShard):
+    """A shard that goes on from its last snapshot when it is started again.
+
+    It starts in an epoch of its own: gradients that were computed from what the
+    snapshot does not have are discarded, not applied to something else.
+
+    A snapshot is taken once there are parameters, then twice in each period, and when
+    the program stops. A thread writes it; pushes wait for a copy in memory only. So at
+    most `snapshot_period_updates` updates are lost at a death, where a write takes
+    less than half a period.
+    """
+
+    def __init__(
+        self,
+        path: pathlib.Path,
+        *,
+        snapshot_period_updates: int,
+        wait_for_stop: Callable[[float], bool],
+        **settings: Any,
+    ) -> None:
+        """Restores the shard from its snapshot, if there is one.
+
+        Args:
+            path: Of the snapshot.
+            snapshot_period_updates: Updates that a death may lose.
+            wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+            **settings: See `ParameterShard`; without `epoch`.
+
+        Raises:
+            ValueError: A setting out of its range.
+        """
+        if snapshot_period_updates < 1:
+            raise ValueError(
+                f"snapshot_period_updates is {snapshot_period_updates}: give 1 or more."
+            )
+        super().__init__(epoch=pulse.current().starts, **settings)
+        self._wait_for_stop = wait_for_stop
+        self._interval_updates = max(1, snapshot_period_updates // 2)
+        self._writer = _Writer(path, self.save)
+        try:
+            state = _read(path)
+            if state is not None:
+                self.restore(state)
+        except ValueError as error:
+            _say_skipped(path, error)
+            # An epoch that no start before can have had: it restored another state.
+            self._epoch = int(time.time())
+        self._requested_updates = self._updates
+
+    def run(self) -> None:
+        """Waits until the program stops, then takes the last snapshot."""
+        while not self._wait_for_stop(_IDLE_SECS):
+            pass
+        self._writer.close()
+
+    def initialise(self, vector: wire.Buffer) -> wire.Reply:
+        """See `ParameterShard`."""
+        reply = super().initialise(vector)
+        self._writer.request()
+        return reply
+
+    def push(
+        self, gradient: wire.Buffer, epoch: int, updates: int, steps: int
+    ) -> wire.Reply:
+        """See `ParameterShard`."""
+        reply = super().push(gradient, epoch, updates, steps)
+        if self._updates - self._requested_updates >= self._interval_updates:
+            self._requested_updates = self._updates
+            self._writer.request()
+        return reply
+
+
+class _Writer:
+    """Writes what `save` returns, in a thread, whenever it is asked to."""
+
+    def __init__(self, path: pathlib.Path, save: Callable[[], State]) -> None:
+        """Starts the thread, which ends with the process."""
+        self._path = path
+        self._save = save
+        self._pulse = pulse.current()  # Of the node; the thread is in none.
+        self._failed = False
+        self._closing = False
+        self._request = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def request(self) -> None:
+        """Asks for a snapshot, and does not wait for it."""
+        self._request.set()
+
+    def close(self) -> None:
+        """Takes a last one, and ends the thread."""
+        self._closing = True
+        self._request.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._request.wait()
+            self._request.clear()
+            closing = self._closing  # Looked at after that, and before the state is.
+            self._write()
+            if closing:
+                return
+
+    def _write(self) -> None:
+        try:
+            array_files.replace(self._path, self._save())
+        except OSError as error:
+            if not self._failed:
+                self._pulse.say(
+                    f"{self._path} cannot be written ({error.strerror}): training goes "
+                    "on, but a restart would go back to the snapshot before."
+                )
+            self._failed = True
+        else:
+            self._failed = False
+
+
+def _read(path: pathlib.Path) -> dict[str, np.ndarray] | None:
+    """Returns the state in a file, or None where there is no file.
+
+    Raises:
+        ValueError: The file cannot be read, or it holds no arrays.
+    """
+    try:
+        return array_files.read(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _say_skipped(path: pathlib.Path, error: ValueError) -> None:
+    pulse.current().say(f"The snapshot {path.name} is skipped: {error}")
