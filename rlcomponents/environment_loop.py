@@ -9,10 +9,12 @@ import math
 from typing import Any, NamedTuple
 
 import dm_env
+import numpy as np
+import tree
 from acme import core as acme_core
 
-from rlcomponents import finite
-from rlcomponents.environments import checker
+from rlcomponents import finite, states
+from rlcomponents.environments import checker, saving
 
 
 class EpisodeEnd(NamedTuple):
@@ -105,6 +107,34 @@ class Game:
         self._return, self._length_steps = 0.0, 0
         return None if math.isnan(ended.episode_return) else ended
 
+    def save(self) -> states.State:
+        """Returns where in the game it is."""
+        return {
+            "environment": saving.save(self._environment),
+            "timestep": None if self.timestep is None else _save_step(self.timestep),
+            "episode": self._episode,
+            "step": self._step,
+            "return": None if math.isnan(self._return) else self._return,
+            "length_steps": self._length_steps,
+        }
+
+    def restore(self, state: states.State) -> None:
+        """Goes on from what `save` returned, in an environment like that one.
+
+        Where the environment could not save itself, with a new game.
+        """
+        self._episode = state["episode"]
+        if state["environment"] is None:
+            return
+        saving.restore(self._environment, state["environment"])
+        saved = state["timestep"]
+        self.timestep = None
+        if saved is not None:
+            self.timestep = _restore_step(saved, self._environment.observation_spec())
+        self._step = state["step"]
+        self._return = math.nan if state["return"] is None else state["return"]
+        self._length_steps = state["length_steps"]
+
     def _take(self, timestep: dm_env.TimeStep) -> bool:
         problem = finite.describe_timestep(timestep)
         if problem is None:
@@ -165,3 +195,30 @@ class EnvironmentLoop(acme_core.Worker):
         """Steps for ever."""
         while True:
             self.step()
+
+    def save(self) -> states.State:
+        """See `Game`. The actor, and where its experience goes, are not in it."""
+        return self._game.save()
+
+    def restore(self, state: states.State) -> None:
+        """See `Game`."""
+        self._game.restore(state)
+
+
+def _save_step(timestep: dm_env.TimeStep) -> states.State:
+    return {
+        "step_type": int(timestep.step_type),
+        "reward": None if timestep.first() else np.asarray(timestep.reward),
+        "discount": None if timestep.first() else np.asarray(timestep.discount),
+        "observation": [np.array(leaf) for leaf in tree.flatten(timestep.observation)],
+    }
+
+
+def _restore_step(state: states.State, observation_spec: Any) -> dm_env.TimeStep:
+    reward, discount = state["reward"], state["discount"]
+    return dm_env.TimeStep(
+        dm_env.StepType(state["step_type"]),
+        None if reward is None else reward[()],
+        None if discount is None else discount[()],
+        tree.unflatten_as(observation_spec, state["observation"]),
+    )

@@ -40,6 +40,7 @@ class ActorLearner:
         first_update_steps: int,
         steps_per_update: int,
         count_period_steps: int = 100,
+        act_on_newest: bool = False,
     ) -> None:
         """Stores its parts.
 
@@ -52,6 +53,9 @@ class ActorLearner:
             steps_per_update: Agent steps from one learner step to the next.
             count_period_steps: Agent steps after which they are counted at the store
                 where no push has carried them.
+            act_on_newest: Whether to pull right after each gradient as well. Algorithm
+                1 does not: its next action is of the parameters before. Where nobody
+                else pushes, what the network holds is then always what the store does.
 
         Raises:
             ValueError: `steps_per_update` is below 1.
@@ -64,6 +68,7 @@ class ActorLearner:
         self._first_update_steps = first_update_steps
         self._steps_per_update = steps_per_update
         self._count_period_steps = count_period_steps
+        self._act_on_newest = act_on_newest
         self._steps = 0
         self._steps_before = 0
         self._uncounted_steps = 0
@@ -87,8 +92,8 @@ class ActorLearner:
         elif self._uncounted_steps >= self._count_period_steps:
             self.global_steps = self._store.add_steps(self._uncounted_steps)
             self._uncounted_steps = 0
-        if episode is not None:
-            # Algorithm 1 takes fresh parameters at the start of every episode.
+        # Algorithm 1 takes fresh parameters at the start of every episode.
+        if episode is not None or (self._act_on_newest and learner_step is not None):
             self._learner.pull()
         return ActorLearnerStep(episode, learner_step)
 

@@ -93,13 +93,17 @@ class DQNLearner(acme_core.Learner):
         watch = watch or finite.Watch("learner")
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         self._gradient = tf.function(self._loss_and_gradient)
+        self._held_versions: tuple[core.Version, ...] | None = None
         store.initialise(self._variables.vector())
         self.pull()
 
     def pull(self) -> core.Snapshot:
         """Takes the parameters from the store, and the target copy where it is new."""
-        self.snapshot = self._store.pull()
-        self._variables.assign(self.snapshot.vector)
+        snapshot = self._store.pull()
+        if self._held_versions != snapshot.versions:
+            self._variables.assign(snapshot.vector)
+            self._held_versions = snapshot.versions
+        self.snapshot = snapshot
         self._target.follow(self.snapshot)
         return self.snapshot
 

@@ -1,10 +1,13 @@
 """Tests of rlcomponents.environment_loop."""
 
+import json
+import math
+
 import numpy as np
 import pytest
 from acme import core as acme_core
 
-from rlcomponents import environment_loop, finite
+from rlcomponents import environment_loop, finite, states
 from rlcomponents.environments import catch
 from rlcomponents.testing import fake_replay, fakes
 
@@ -216,3 +219,90 @@ def test_an_environment_that_never_begins_finitely_ends_the_loop():
     )
     with pytest.raises(finite.NonFiniteError, match=r"episode 10, step 0: observation"):
         loop.step()
+
+
+# ------------------------------------------------------------------------- going on
+
+
+class NestedCatch(catch.Catch):
+    """Shows its board in a dict."""
+
+    def reset(self):
+        return self._nested(super().reset())
+
+    def step(self, action):
+        if self._reset_next_step:
+            return self.reset()
+        return self._nested(super().step(action))
+
+    def observation_spec(self):
+        return {"board": super().observation_spec()}
+
+    def _nested(self, timestep):
+        return timestep._replace(observation={"board": timestep.observation})
+
+
+class BoardActor(NotingActor):
+    """Notes boards; moves at random."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self._rng = np.random.default_rng(seed)
+
+    def select_action(self, observation):
+        self.calls.append(("select_action", observation["board"].tolist()))
+        return np.int32(self._rng.integers(3))
+
+    def observe_first(self, timestep):
+        self.calls.append(("observe_first", timestep.observation["board"].tolist()))
+
+    def observe(self, action, next_timestep):
+        self.calls.append(("observe", *map(repr, next_timestep)))
+
+
+@pytest.mark.parametrize("num_steps_before", [0, 1, 5, 9, 13, 18])
+def test_a_loop_goes_on_from_a_saved_one_as_if_it_had_not_stopped(num_steps_before):
+    def make(seed):
+        return environment_loop.EnvironmentLoop(
+            NestedCatch(catch.CatchSettings(), seed), BoardActor(7)
+        )
+
+    unbroken, restored = make(1), make(2)
+    for _ in range(num_steps_before):
+        unbroken.step()
+    text = json.dumps(states.to_json(unbroken.save()), allow_nan=False)
+    restored.restore(states.from_json(json.loads(text)))
+    restored._actor._rng = np.random.default_rng(8)
+    unbroken._actor._rng = np.random.default_rng(8)
+    unbroken._actor.calls.clear()
+    ends = [[loop.step() for _ in range(30)] for loop in (unbroken, restored)]
+    assert ends[0] == ends[1]
+    assert unbroken._actor.calls == restored._actor.calls
+    assert any(ends[0])
+
+
+def test_where_the_environment_cannot_save_itself_a_new_game_begins():
+    actor = NotingActor()
+    loop = environment_loop.EnvironmentLoop(fakes.ScriptedGame([[0, 1, 2]]), actor)
+    loop.step()
+    loop.step()
+    restored = environment_loop.EnvironmentLoop(
+        fakes.ScriptedGame([[0, 1, 2]]), NotingActor()
+    )
+    restored.restore(loop.save())
+    ends = [restored.step() for _ in range(3)]
+    assert restored._actor.calls[0][0] == "observe_first"
+    assert ends[-1] == environment_loop.EpisodeEnd(3.0, 3)
+
+
+def test_a_game_that_has_lost_its_score_has_none_after_going_on_either():
+    loop = environment_loop.EnvironmentLoop(
+        NestedCatch(catch.CatchSettings(), 1), BoardActor(7)
+    )
+    loop.step()
+    loop._game._return = math.nan  # As after a step that was not finite.
+    state = loop.save()
+    assert state["return"] is None
+    loop._game._return = 0.0
+    loop.restore(state)
+    assert [loop.step() for _ in range(8)] == [None] * 8

@@ -180,3 +180,29 @@ def test_global_steps_are_those_of_all_workers():
 def test_no_steps_per_update_are_refused():
     with pytest.raises(ValueError, match="steps_per_update is 0"):
         Bundle(steps_per_update=0)
+
+
+@pytest.mark.parametrize("act_on_newest", [False, True])
+def test_the_next_action_is_of_the_parameters_before_or_after_the_gradient(
+    act_on_newest,
+):
+    bundle = Bundle(game=[[1.0] * 20], act_on_newest=act_on_newest)
+    variables = tf_variables.FlatVariables(bundle.network.trainable_variables)
+    for _ in range(5):
+        bundle.run(1)
+        held, kept = variables.vector(), bundle.store.pull().vector
+        assert (held == kept).all() == act_on_newest
+    assert bundle.worker.global_steps == bundle.store.statistics().steps
+
+
+def test_a_pull_of_the_parameters_that_it_holds_writes_no_variable(monkeypatch):
+    bundle = Bundle(game=[[1.0] * 20], act_on_newest=True)
+    bundle.run(3)
+    writes = []
+    monkeypatch.setattr(
+        tf_variables.FlatVariables, "assign", lambda self, vector: writes.append(1)
+    )
+    learner = bundle.worker._learner
+    learner.pull()
+    assert not writes
+    assert learner.snapshot.updates == 3
