@@ -61,6 +61,14 @@ class RunConfig:
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings by environment, or by its suite, that differ from the defaults."""
 
+    FIXED_SETTINGS: ClassVar[tuple[str, ...]] = (
+        "environment",
+        "full_action_set",
+        "network",
+        "optimiser",
+    )
+    """What cannot change where a run goes on: it is in what was saved."""
+
     environment: str = "atari:pong"
     seed: int = 0
     max_steps: int = 50_000_000
@@ -122,6 +130,16 @@ class RunConfig:
     def replay_capacity_items(self) -> int:
         """Transitions that all replays of the program keep; 0 without replay."""
         return 0
+
+    @property
+    def replay_states(self) -> tuple[str, ...]:
+        """Names of the folders with replay in the run's state; none without replay."""
+        return ()
+
+    @property
+    def num_parameter_states(self) -> int:
+        """Files in the run's state from which the parameters go on: one a shard."""
+        return 1
 
     def make_watch(self, node: str) -> finite.Watch:
         """Returns what counts whatever one node discards for not being finite.
@@ -227,6 +245,28 @@ def make_config(
             f"{', '.join(sorted(presets))}."
         )
     return config_class(**{**presets[preset], **overrides})
+
+
+def saved_config(
+    config_class: type[Config], settings: Mapping[str, Any], source: Any
+) -> Config:
+    """Returns the config whose settings were saved.
+
+    Args:
+        config_class: Of the agent.
+        settings: By name. Those that did not exist yet have their defaults.
+        source: The file they are from, for the message.
+
+    Raises:
+        ValueError: There is no such setting, or a value cannot work.
+    """
+    unknown = sorted(settings.keys() - config_class.__dataclass_fields__.keys())
+    if unknown:
+        raise ValueError(
+            f"{source} has settings that {config_class.__name__} does not know "
+            f"({', '.join(unknown)}): use the version that made the run."
+        )
+    return config_class(**settings)
 
 
 def refuse_ignored(config: RunConfig, given: Iterable[str]) -> None:

@@ -42,6 +42,9 @@ class RunFlags:
             `minatar`: where settings that are not given come from. `auto` goes by
             the environment.
         run_dir: Folder of the run, new or empty. By default a new one under runs/.
+        resume: Folder of a run, to go on with it from its newest checkpoint. Settings
+            are those that it had; others given here change them, where they can
+            change. None: a new run.
         on_failure: `restart`: a node that died is started again, and only when it dies
             three times in a row without completing a step does the run end. `stop`: the
             first death ends it. None: restart where nodes are processes, else stop.
@@ -61,6 +64,7 @@ class RunFlags:
     lp_launch_type: str = "local_mp"
     preset: str = "auto"
     run_dir: str | None = None
+    resume: str | None = None
     on_failure: str | None = None
     hang_timeout_secs: float | None = None
     compute_threads: str | None = None

@@ -19,12 +19,14 @@ class EvaluationFlags:
 
     Attributes:
         run_dir: Folder of the run.
+        checkpoint: `newest`, or `best`: the one of the best evaluation in training.
         episodes: Whole games to play.
         greedy: Whether to explore nothing, rather than as the run's settings say.
         video: File (.mp4) for a film of the first game. None: no film.
     """
 
     run_dir: str | None = None
+    checkpoint: str = saved_runs.NEWEST
     episodes: int = 30
     greedy: bool = False
     video: str | None = None
@@ -34,10 +36,20 @@ def main(argv: Sequence[str]) -> int:
     """Evaluates as the flags say; returns the exit code."""
     flags = command_line.parse(argv, __doc__, run_class=EvaluationFlags).run
     with command_line.bad_input_refused():
-        setting_checks.check(flags, {"episodes": setting_checks.AT_LEAST_ONE})
+        setting_checks.check(
+            flags,
+            {
+                "checkpoint": setting_checks.one_of(
+                    (saved_runs.NEWEST, saved_runs.BEST)
+                ),
+                "episodes": setting_checks.AT_LEAST_ONE,
+            },
+        )
         environment = saved_runs.environment_name(flags.run_dir)
     with command_line.bad_input_refused(environment):
-        run = saved_runs.find(flags.run_dir, greedy=flags.greedy)
+        run = saved_runs.find(
+            flags.run_dir, checkpoint=flags.checkpoint, greedy=flags.greedy
+        )
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         from agents import saved_policy  # TensorFlow: after the flags, and quiet.
 

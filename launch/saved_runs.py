@@ -1,4 +1,4 @@
-"""Finds what a run has saved: its settings and its newest checkpoint."""
+"""Finds what a run has saved: its settings and its newest or best checkpoint."""
 
 import pathlib
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from agents.a3c.config import A3CConfig
 from agents.async_q.config import AsyncQConfig
 from agents.dqn.config import DQNConfig
 from agents.gorila_dqn.config import GorilaConfig
-from agents.run_config import RunConfig
+from agents.run_config import RunConfig, saved_config
 from rlcomponents.nodes import lazy
 from rlcomponents.runs import checkpoints, run_folder
 
@@ -22,12 +22,16 @@ _AGENTS: dict[str, tuple[type[RunConfig], lazy.Constructor]] = {
 }
 
 
+NEWEST, BEST = "newest", "best"
+"""Which checkpoint of a run."""
+
+
 class SavedRun(NamedTuple):
     """What a run has saved.
 
     Attributes:
         config: Its settings.
-        checkpoint: Folder of its newest checkpoint.
+        checkpoint: Folder of the checkpoint.
         make_player: Builds what plays it; needs TensorFlow when called.
     """
 
@@ -50,11 +54,14 @@ def environment_name(run_dir: str | None) -> str:
     return str(run_folder.RunFolder(run_dir).read_config().get("environment"))
 
 
-def find(run_dir: str | pathlib.Path, *, greedy: bool = False) -> SavedRun:
-    """Reads the settings of a run, and looks for its newest checkpoint.
+def find(
+    run_dir: str | pathlib.Path, *, checkpoint: str = NEWEST, greedy: bool = False
+) -> SavedRun:
+    """Reads the settings of a run, and looks for a checkpoint.
 
     Args:
         run_dir: Folder of the run.
+        checkpoint: `newest`, or `best` by the run's own evaluations.
         greedy: Whether evaluation is to explore nothing.
 
     Raises:
@@ -71,20 +78,22 @@ def find(run_dir: str | pathlib.Path, *, greedy: bool = False) -> SavedRun:
             f"{', '.join(sorted(_AGENTS))}."
         )
     config_class, make_player = _AGENTS[agent]
-    unknown = sorted(settings.keys() - config_class.__dataclass_fields__.keys())
-    if unknown:
-        raise ValueError(
-            f"{folder.config_json} has settings that {agent} does not know "
-            f"({', '.join(unknown)}): play the run with the version that made it."
+    config = saved_config(config_class, settings, folder.config_json)
+    is_best = checkpoint == BEST
+    path = checkpoints.latest(
+        folder.best_checkpoint if is_best else folder.checkpoints, thorough=True
+    )
+    if path is None:
+        when = (
+            f"with the first evaluation, after {config.evaluation_period_steps:,} steps"
+            if is_best
+            else f"{config.checkpoint_period_secs:g} s after training starts"
         )
-    config = config_class(**settings)
-    checkpoint = checkpoints.latest(folder.checkpoints)
-    if checkpoint is None:
         raise ValueError(
-            f"{folder.path} holds no checkpoint yet: the first is saved "
-            f"{config.checkpoint_period_secs:g} s after training starts."
+            f"{folder.path} holds no {checkpoint} checkpoint yet: the first is saved "
+            f"{when}."
         )
     environment_check.check_environment(config)
     if greedy:
         config = config.greedy()
-    return SavedRun(config, checkpoint, make_player)
+    return SavedRun(config, path, make_player)

@@ -12,7 +12,7 @@ from typing import Any
 
 import launchpad as lp
 
-from agents import environment_check, run_config
+from agents import environment_check, resuming, run_config
 from launch import command_line
 from rlcomponents.launching import (
     describe,
@@ -48,27 +48,116 @@ def main(
         The exit code: see `launching.endings`. Bad input ends the process with 2.
     """
     flags = command_line.parse(argv, description, config_class=config_class)
-    with command_line.bad_input_refused(flags.settings.get("environment", "")):
+    with contextlib.ExitStack() as held:
+        config, program, folder, variables = _make_ready(
+            flags, agent, config_class, build_program, held
+        )
+        exit_code = _train(agent, config, program, folder, flags.run, variables)
+    return exit_code
+
+
+def _make_ready(
+    flags: command_line.Flags,
+    agent: str,
+    config_class: type[run_config.RunConfig],
+    build_program: Callable[[Any, str], lp.Program],
+    held: contextlib.ExitStack,
+) -> tuple[
+    run_config.RunConfig,
+    lp.Program,
+    run_folder.RunFolder,
+    dict[str, dict[str, str]] | None,
+]:
+    """Checks all that was given, then makes the folder ready, which `held` keeps."""
+    with command_line.bad_input_refused(_environment_name(flags)):
         launcher.check_launch_type(flags.run.lp_launch_type)
         launcher.check_on_failure(flags.run.on_failure, flags.run.lp_launch_type)
         launcher.check_hang_timeout(flags.run.hang_timeout_secs)
         private_network.check(flags.run.node_network, flags.run.lp_launch_type)
-        config = run_config.make_config(
-            config_class, flags.settings, preset=flags.run.preset
-        )
+        plan = None
+        if flags.run.resume is not None:
+            plan = _plan_resume(flags, agent, config_class, held)
+            config = plan.config
+        else:
+            config = run_config.make_config(
+                config_class, flags.settings, preset=flags.run.preset
+            )
         run_config.refuse_ignored(config, flags.settings)
         config.check_launch_type(flags.run.lp_launch_type)
         environment_check.check_environment(config)
         path = pathlib.Path(
-            flags.run.run_dir or run_folder.default_path(agent, config.environment)
+            flags.run.resume
+            or flags.run.run_dir
+            or run_folder.default_path(agent, config.environment)
         )
         program = build_program(config, str(path.resolve()))
         variables = _variables(program, flags.run)
-        folder = run_folder.RunFolder.create(path)
-    folder.write_config({"agent": agent, **dataclasses.asdict(config)})
+        if plan is None:
+            folder = run_folder.RunFolder.create(path)
+            held.enter_context(folder.held())
+            folder.write_config({"agent": agent, **dataclasses.asdict(config)})
+        else:
+            folder = plan.folder
+            _go_on(plan)
+    return config, program, folder, variables
+
+
+def _environment_name(flags: command_line.Flags) -> str:
+    """Returns the name of the environment as far as flags and folder tell it."""
+    if flags.run.resume is None:
+        return str(flags.settings.get("environment", ""))
+    with contextlib.suppress(ValueError):  # Said when the run is looked at.
+        settings = run_folder.RunFolder(flags.run.resume).read_config()
+        return str(settings.get("environment", ""))
+    return ""
+
+
+def _plan_resume(
+    flags: command_line.Flags,
+    agent: str,
+    config_class: type[run_config.RunConfig],
+    held: contextlib.ExitStack,
+) -> resuming.Plan:
+    """Looks from where a run goes on, and holds its folder."""
+    if flags.run.run_dir is not None:
+        raise ValueError(
+            f"--resume={flags.run.resume} goes on in the folder of that run: leave out "
+            f"--run_dir={flags.run.run_dir}."
+        )
+    if flags.run.preset != "auto":
+        raise ValueError(
+            f"--resume={flags.run.resume} has the settings of that run: leave out "
+            f"--preset={flags.run.preset}."
+        )
+    folder = run_folder.RunFolder(flags.run.resume)
+    folder.read_config()  # Else the lock would be left in a folder without a run.
+    held.enter_context(folder.held())
+    return resuming.check(folder, agent, config_class, flags.settings)
+
+
+def _go_on(plan: resuming.Plan) -> None:
+    try:
+        resuming.prepare(plan)
+    except OSError as error:
+        raise ValueError(
+            f"{plan.folder.path} could not be made ready ({error}): see to it, and "
+            "resume again."
+        ) from error
+    print(resuming.describe(plan))
+
+
+def _train(
+    agent: str,
+    config: run_config.RunConfig,
+    program: lp.Program,
+    folder: run_folder.RunFolder,
+    run: command_line.RunFlags,
+    variables: dict[str, dict[str, str]] | None,
+) -> int:
+    """Runs the program and says what came of it; returns the exit code."""
     try:
         _print_start(config, program, folder)
-        ending = _launch(program, config, folder, flags.run, variables)
+        ending = _launch(program, config, folder, run, variables)
     except BrokenPipeError:  # Nobody reads the output any more, as after `| head`.
         ending = endings.Ending(endings.OUTPUT_CLOSED, "output closed")
     try:

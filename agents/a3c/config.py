@@ -76,6 +76,12 @@ class A3CConfig(AsyncConfig):
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = _PRESETS
 
+    FIXED_SETTINGS: ClassVar[tuple[str, ...]] = (
+        *AsyncConfig.FIXED_SETTINGS,
+        "recurrent",
+        "lstm_size",
+    )
+
     recurrent: bool = False
     lstm_size: int | None = None
     entropy_cost: float = 0.01

@@ -56,6 +56,11 @@ class AsyncQConfig(AsyncConfig):
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = _PRESETS
 
+    FIXED_SETTINGS: ClassVar[tuple[str, ...]] = (
+        *AsyncConfig.FIXED_SETTINGS,
+        "algorithm",
+    )
+
     algorithm: str = "n_step_q"
     target_period_steps: int = 10_000
     initial_epsilon: float = 1.0

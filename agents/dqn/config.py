@@ -12,6 +12,8 @@ from agents import run_config, setting_checks
 from rlcomponents import schedules
 from rlcomponents.replay import limits as replay_limits
 
+REPLAYS = ("memory", "reverb")
+
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Nature DQN's and Gorila's own values; also the defaults above.
     "atari": {},
@@ -65,10 +67,24 @@ class DQNConfig(run_config.RunConfig):
         min_replay_items: Transitions in one replay before sampling starts; capped so
             that all replays together need at most a tenth of `max_steps`.
         max_replay_items: Transitions which one replay keeps.
+        replay: `memory`: as they are, in the memory of the process that acts and
+            learns; one seed gives one run, to the bit. `reverb`: in a Reverb server,
+            compressed.
+        replay_checkpoint_period_secs: Seconds from one save of what a replay holds to
+            the next.
         evaluation_epsilon: Exploration while evaluating.
     """
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = _PRESETS
+
+    FIXED_SETTINGS: ClassVar[tuple[str, ...]] = (
+        *run_config.RunConfig.FIXED_SETTINGS,
+        "discount",  # This and the next two are in every transition in replay.
+        "max_abs_reward",
+        "n_step",
+        "dueling",
+        "replay",
+    )
 
     dueling: bool = False
     double_q: bool = False
@@ -82,6 +98,8 @@ class DQNConfig(run_config.RunConfig):
     epsilon_horizon_updates: int = 1_000_000
     min_replay_items: int = 50_000
     max_replay_items: int = 1_000_000
+    replay: str = "memory"
+    replay_checkpoint_period_secs: float = 1_800.0
     evaluation_epsilon: float = 0.05
 
     def __post_init__(self) -> None:
@@ -135,6 +153,11 @@ class DQNConfig(run_config.RunConfig):
             samples_per_insert=self.samples_per_insert,
             one_thread=self.samples_per_insert is None,
         )
+
+    @property
+    def replay_states(self) -> tuple[str, ...]:
+        """See `RunConfig`."""
+        return ("dqn-0-replay",)
 
     def notes(self) -> list[str]:
         """Says that the minimum replay fill was capped, where it was."""
@@ -190,4 +213,6 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "initial_epsilon": setting_checks.FRACTION,
     "final_epsilon": setting_checks.FRACTION,
     "evaluation_epsilon": setting_checks.FRACTION,
+    "replay": setting_checks.one_of(REPLAYS),
+    "replay_checkpoint_period_secs": setting_checks.POSITIVE,
 }

@@ -8,11 +8,12 @@ from acme import core as acme_core
 from agents import optimisation, parameter_shards, run_nodes
 from agents.dqn import parts
 from agents.dqn.config import DQNConfig
-from rlcomponents import pulse
+from rlcomponents import array_files, pulse
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import local_store, snapshots
+from rlcomponents.runs import disk as disks
 
 
 class Agent(acme_core.Worker):
@@ -25,6 +26,8 @@ class Agent(acme_core.Worker):
         coordinator: coordinators.Coordinator,
         *,
         max_steps: int,
+        save: Callable[[bool], None],
+        save_period_secs: float,
         stop_program: Callable[[], None],
         wait_for_stop: Callable[[float], bool],
         period_secs: float = 1.0,
@@ -36,6 +39,9 @@ class Agent(acme_core.Worker):
             evaluator: Looks once a period whether an evaluation is due.
             coordinator: Does one round a period.
             max_steps: Agent steps after which the bundle stands still.
+            save: Saves what the node goes on from when it starts again; is told whether
+                the work is over.
+            save_period_secs: Seconds from one save to the next.
             stop_program: Ends the program.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             period_secs: Seconds between rounds of evaluator and coordinator.
@@ -47,6 +53,9 @@ class Agent(acme_core.Worker):
         self._stop_program = stop_program
         self._wait_for_stop = wait_for_stop
         self._period_secs = period_secs
+        self._save = save
+        self._save_period_secs = save_period_secs
+        self._next_save_secs = time.monotonic() + save_period_secs
         self._next_round_secs = 0.0
 
     def step(self) -> bool:
@@ -57,6 +66,11 @@ class Agent(acme_core.Worker):
         """
         with pulse.current().stepping():
             spent = self._bundle.step() >= self._max_steps
+        if spent:
+            self._save(True)  # Before the coordinator takes it along.
+        elif time.monotonic() >= self._next_save_secs:
+            self._save(False)
+            self._next_save_secs = time.monotonic() + self._save_period_secs
         if not spent and time.monotonic() < self._next_round_secs:
             return False
         self._evaluator.step()
@@ -71,6 +85,7 @@ class Agent(acme_core.Worker):
                 if self.step():
                     self._stop_program()
                     return
+            self._save(True)
             self._coordinator.stop()
         finally:
             self.close()
@@ -89,6 +104,7 @@ def make_agent(
     wait_for_stop: Callable[[float], bool],
 ) -> Agent:
     """Builds the whole agent around one `LocalStore`."""
+    snapshot_path = parameter_shards.snapshot_path(run_dir)
 
     def make_store(layout: layouts.ParameterLayout) -> local_store.LocalStore:
         store = local_store.LocalStore(
@@ -99,10 +115,12 @@ def make_agent(
             target_period_updates=config.target_period_updates,
             max_gradient_norm=config.max_gradient_norm,
         )
-        snapshots.start_from(store, parameter_shards.snapshot_path(run_dir))
+        snapshots.start_from(store, snapshot_path)
         return store
 
-    bundle = parts.make_bundle(config, run_dir, make_store, wait_for_stop, name="dqn-0")
+    bundle = parts.make_bundle(
+        config, run_dir, make_store, wait_for_stop, name="dqn-0", act_on_newest=True
+    )
     evaluator = parts.make_evaluator(
         config, run_dir, lambda layout: bundle.store, wait_for_stop
     )
@@ -115,11 +133,21 @@ def make_agent(
         stop_program,
         wait_for_stop,
     )
+    disk = disks.Disk(print)
+
+    def save(ended: bool) -> None:
+        with disk.survived(str(snapshot_path)):
+            array_files.replace(snapshot_path, bundle.store.save())
+        bundle.state.agent_steps = bundle.store.statistics().steps
+        bundle.state.save(ended=ended)
+
     return Agent(
         bundle,
         evaluator,
         coordinator,
         max_steps=config.max_steps,
+        save=save,
+        save_period_secs=config.checkpoint_period_secs,
         stop_program=stop_program,
         wait_for_stop=wait_for_stop,
     )

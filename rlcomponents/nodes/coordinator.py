@@ -83,13 +83,16 @@ class Coordinator(acme_core.Worker):
             int(metrics.number(earlier, "discarded_stale")),
             metrics.number(earlier, "mean_staleness_updates"),
         )
+        # Steps of the run when it is seen to go on. None: that is not known yet.
+        self._start_steps = None if earlier else 0
         self._speed = program_speed.ProgramSpeed(
-            wall_secs=wall_secs(earlier, secs_since), steps=steps
+            wall_secs=wall_secs(earlier, secs_since) if earlier else None
         )
         self._workers = worker_totals.WorkerTotals(folder, earlier)
         self._evaluation_rows = metrics.MetricsFile(folder.evaluation_csv)
         evaluations = self._evaluation_rows.read_new()
         self._evaluation: metrics.Row = evaluations[-1] if evaluations else {}
+        self._goes_on = bool(earlier)
         self._disk = disks.Disk()
         self._writer = metrics.MetricsWriter(
             folder.program_csv, metrics.PROGRAM_COLUMNS, disk=self._disk
@@ -115,8 +118,8 @@ class Coordinator(acme_core.Worker):
             Whether the program is at its end.
         """
         statistics, row = self._look()
-        self._writer.write(row)
-        self._log("program", row, statistics.steps)
+        if not (self._is_starting(statistics) and self._goes_on):
+            self._write_row(row)
         # Workers stand still once the steps are taken; the last evaluation comes then.
         at_end = (
             self._is_spent(statistics)
@@ -148,6 +151,8 @@ class Coordinator(acme_core.Worker):
     def stop(self) -> None:
         """Saves and sums up once more, where the end comes from elsewhere."""
         statistics, row = self._look()
+        if not self._is_starting(statistics):
+            self._write_row(row)
         if statistics.updates:
             self._save(statistics)
         self._write_summary("stopped", row)
@@ -165,8 +170,11 @@ class Coordinator(acme_core.Worker):
             # A store that was restored, or is about to be: counts in files never fall.
             waiting = f"parameters are behind, at step {statistics.steps:,}"
             statistics = self._furthest
+        elif self._start_steps is None:
+            self._start_steps = statistics.steps
         self._furthest = statistics
-        self._speed.note(self._clock(), statistics)
+        is_starting = self._is_starting(statistics)
+        self._speed.note(self._clock(), statistics, is_starting=is_starting)
         for name, worker_row in self._workers.read_new():
             # On the program's axis, so that workers can be laid over each other.
             self._log(name, worker_row, statistics.steps)
@@ -177,8 +185,15 @@ class Coordinator(acme_core.Worker):
             )
         return statistics, self._program_row(statistics, waiting)
 
+    def _is_starting(self, statistics: core.StoreStatistics) -> bool:
+        return self._start_steps is None or statistics.steps <= self._start_steps
+
     def _is_spent(self, statistics: core.StoreStatistics) -> bool:
         return statistics.steps >= self._max_steps
+
+    def _write_row(self, row: Mapping[str, Any]) -> None:
+        self._writer.write(row)
+        self._log("program", row, row["agent_steps"])
 
     def _log(self, node: str, row: Mapping[str, Any], steps: float) -> None:
         scalars = {name: value for name, value in row.items() if name not in _CLOCKS}
@@ -215,8 +230,8 @@ class Coordinator(acme_core.Worker):
         if statistics == self._saved:
             return
         with self._disk.survived(str(self._folder.checkpoints)):
-            self._checkpoints.save()
-            self._saved = statistics
+            if self._checkpoints.save():
+                self._saved = statistics
 
     def _write_summary(self, reason: str, row: dict[str, Any]) -> None:
         steps_per_sec, updates_per_sec = self._speed.overall_rates()

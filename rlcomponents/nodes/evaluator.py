@@ -141,6 +141,10 @@ class Evaluator(acme_core.Worker):
             while not self.finished and not self._wait_for_stop(0):
                 if not self.step():
                     self._wait_for_stop(self._poll_secs)
+        except core.StoreUnavailableError:
+            # A store waits for shards that are away until a stop is asked for.
+            if not self._wait_for_stop(0):
+                raise
         finally:
             self.close()
 

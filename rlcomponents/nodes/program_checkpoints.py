@@ -41,15 +41,18 @@ class ProgramCheckpoints:
         self._facts = facts
         self._num_kept = num_kept
 
-    def save(self) -> None:
+    def save(self) -> bool:
         """Saves what there is now, unless a shard holds no parameters yet.
+
+        Returns:
+            Whether it did.
 
         Raises:
             OSError: The disk took no more; the checkpoints before are as they were.
         """
         states = [shard.save() for shard in self._shards]
         if not all("parameters" in state for state in states):
-            return
+            return False
         names = [f"parameters_{index}" for index in range(len(states))]
         versions = {
             name: {count: int(state[count]) for count in ("epoch", "updates", "steps")}
@@ -82,6 +85,7 @@ class ProgramCheckpoints:
             },
             num_kept=self._num_kept,
         )
+        return True
 
     def _node_states(self) -> dict[str, bytes]:
         """Returns the states of all nodes as they wrote them, by file name."""

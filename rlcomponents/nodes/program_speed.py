@@ -30,26 +30,31 @@ class ProgramSpeed:
     Where the run goes on, the time before counts, and the time between does not.
     """
 
-    def __init__(self, *, wall_secs: float = 0.0, steps: int = 0) -> None:
-        """Stores how far the run had come.
+    def __init__(self, *, wall_secs: float | None) -> None:
+        """Starts the clock, or lets it go on.
 
         Args:
-            wall_secs: Seconds that it had taken.
-            steps: Agent steps that it had taken.
+            wall_secs: Seconds that the run had taken. None: it is a new run.
         """
         self._wall_secs_before = wall_secs
-        self._steps_before = steps
         self._first = _Moment(0.0, 0, 0)  # Before the first step of the run.
         self._last = self._first  # When steps were last seen to grow.
         self._recent: collections.deque[_Moment] = collections.deque()
 
-    def note(self, secs: float, statistics: core.StoreStatistics) -> None:
-        """Notes how far the program is now."""
+    def note(
+        self, secs: float, statistics: core.StoreStatistics, *, is_starting: bool
+    ) -> None:
+        """Notes how far the program is now.
+
+        Args:
+            secs: Now, since any moment.
+            statistics: The counts.
+            is_starting: Whether the first step of this program is still to come.
+        """
         now = _Moment(secs, statistics.steps, statistics.updates)
-        if not self._recent or now.steps <= self._steps_before:
-            self._last = now
-            self._first = now
-            if self._steps_before:
+        if not self._recent or is_starting:
+            self._first = self._last = now
+            if self._wall_secs_before is not None:
                 self._first = _Moment(secs - self._wall_secs_before, 0, 0)
         elif now.steps > self._last.steps:
             self._last = now

@@ -16,13 +16,13 @@ import os
 import pathlib
 import re
 import shutil
-import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from rlcomponents import array_files
 from rlcomponents.runs import atomic_files
 
 BEST = "best"
@@ -89,7 +89,7 @@ def save(
         listed = {}
         for name, arrays in parts.items():
             file = aside / f"{name}{_ARRAYS}"
-            write_arrays(file, arrays)
+            array_files.write(file, arrays)
             atomic_files.sync(file)
             listed[file.name] = _describe(file, versions.get(name, {}))
         for name, document in documents.items():
@@ -149,7 +149,7 @@ def load(
     """
     manifest = read_manifest(path)
     parts = {
-        name.removesuffix(_ARRAYS): read_arrays(path / name)
+        name.removesuffix(_ARRAYS): array_files.read(path / name)
         for name in manifest["parts"]
         if name.endswith(_ARRAYS)
     }
@@ -191,31 +191,6 @@ def set_aside_newer(directory: pathlib.Path, path: pathlib.Path) -> None:
         if target.exists():
             shutil.rmtree(target)
         os.rename(newer, target)
-
-
-def write_arrays(path: pathlib.Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes what `np.load` reads; `np.savez` would pickle objects unasked.
-
-    Raises:
-        ValueError: An array needs pickle.
-    """
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-
-
-def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
-    """Reads what `write_arrays` wrote.
-
-    Raises:
-        ValueError: The file is damaged, or holds pickled objects.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path} is damaged: {error}.") from error
 
 
 def _describe(file: pathlib.Path, version: Mapping[str, int]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from rlcomponents import pulse, seeding, states
 from rlcomponents.runs import atomic_files
 from rlcomponents.runs import disk as disks
 
-_EMPTY: dict[str, Any] = {"life": -1, "ended": False, "agent_steps": 0, "parts": {}}
+EMPTY: dict[str, Any] = {"life": -1, "ended": False, "agent_steps": 0, "parts": {}}
+"""State of a node that has not lived yet."""
 
 
 class Saveable(Protocol):
@@ -62,7 +63,7 @@ class NodeState:
         self._clock = clock
         self._next_secs = clock() + period_secs
         self._parts: dict[str, Saveable] = {}
-        self._found = read(path) or _EMPTY
+        self._found = read(path) or EMPTY
         self.life = max(self._found["life"] + 1, pulse.current().starts)
         self.agent_steps = int(self._found["agent_steps"])
         self._write(self._found["parts"], ended=False)
@@ -141,7 +142,7 @@ def parse(payload: bytes) -> dict[str, Any]:
         ValueError: They are something else.
     """
     state = json.loads(payload)
-    missing = _EMPTY.keys() - (state.keys() if isinstance(state, dict) else ())
+    missing = EMPTY.keys() - (state.keys() if isinstance(state, dict) else ())
     if missing:
         raise ValueError(f"it lacks {', '.join(sorted(missing))}")
     return dict(state)

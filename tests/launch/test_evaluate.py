@@ -99,7 +99,7 @@ def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):
     ("changes", "sentence"),
     [
         ({"agent": "ddpg"}, "agent 'ddpg': this script plays a3c, async_q, dqn, goril"),
-        ({"colour": "red"}, "has settings that dqn does not know (colour)"),
+        ({"colour": "red"}, "has settings that DQNConfig does not know (colour)"),
         ({"batch_size": "many"}, "batch_size is 'many': it must be a whole number."),
         ({"dueling": True}, "is no longer what it was in training"),
         ({"environment": "atari:pongg"}, "Unknown atari game 'pongg'"),

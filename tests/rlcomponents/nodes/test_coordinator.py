@@ -484,9 +484,7 @@ def test_a_checkpoint_of_many_shards_is_the_vector_in_parts(program):
         for _ in range(4)
     ]
     clients = [in_process.InProcessClient(each) for each in shards]
-    store = sharded_client.ShardedClient(
-        LAYOUT, clients, should_stop=lambda: False
-    )
+    store = sharded_client.ShardedClient(LAYOUT, clients, should_stop=lambda: False)
     coordinator = program.coordinator(
         statistics=store.statistics, shards=clients, checkpoint_period_secs=0.0
     )

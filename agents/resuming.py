@@ -1,0 +1,215 @@
+"""Prepares the folder of a run so that its program goes on from where it was saved.
+
+First everything is looked at, then things are changed: a resume that is refused has
+changed nothing, and one that is killed half way can be repeated, since all it writes
+comes from the checkpoint. No TensorFlow here: the launcher does this.
+"""
+
+import dataclasses
+import functools
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from agents import run_config
+from rlcomponents import array_files
+from rlcomponents.parameters import saved_states
+from rlcomponents.runs import (
+    atomic_files,
+    checkpoints,
+    metrics,
+    node_state,
+    run_folder,
+)
+
+_COUNTS = ("agent_steps", "episodes", "updates")
+
+
+class Plan(NamedTuple):
+    """What a resume comes to, before anything is changed.
+
+    Attributes:
+        folder: Of the run.
+        agent: Its name.
+        config: Its settings from now on.
+        changes: Settings that are others now: the value before.
+        checkpoint: From where it goes on.
+        agent_steps: Steps that it had taken there.
+        updates: Updates that it had taken there.
+        parameters: What each shard goes on from.
+        nodes: What each node goes on from, by the name of its file.
+        dropped: Replays that this run has no place for.
+    """
+
+    folder: run_folder.RunFolder
+    agent: str
+    config: run_config.RunConfig
+    changes: dict[str, Any]
+    checkpoint: Any
+    agent_steps: int
+    updates: int
+    parameters: list[Mapping[str, Any]]
+    nodes: dict[str, bytes]
+    dropped: list[Any]
+
+
+def check(
+    folder: run_folder.RunFolder,
+    agent: str,
+    config_class: type[run_config.RunConfig],
+    overrides: Mapping[str, Any],
+) -> Plan:
+    """Looks whether and from where a run can go on. Changes nothing.
+
+    Args:
+        folder: Of the run.
+        agent: Name of the agent that is to go on.
+        config_class: Of its settings.
+        overrides: Settings that are to be others than they were.
+
+    Raises:
+        ValueError: In one sentence: there is no run of this agent, a setting cannot
+            change, no checkpoint is intact, or the run has taken all its steps.
+    """
+    settings = folder.read_config()
+    found = settings.pop("agent", None)
+    if found != agent:
+        raise ValueError(
+            f"{folder.path} holds a run of {found}, not of {agent}: resume it with "
+            f"launch/{found}.py."
+        )
+    before = run_config.saved_config(config_class, settings, folder.config_json)
+    config = dataclasses.replace(before, **overrides)
+    changes = {
+        name: getattr(before, name)
+        for name in overrides
+        if getattr(before, name) != getattr(config, name)
+    }
+    _refuse_fixed(config, changes)
+    path = checkpoints.latest(folder.checkpoints, thorough=True)
+    if path is None:
+        raise ValueError(
+            f"{folder.path} holds no intact checkpoint to go on from: start the run "
+            "anew, in another folder."
+        )
+    parts, facts = checkpoints.load(path)
+    agent_steps = int(facts["agent_steps"])
+    if agent_steps >= config.max_steps:
+        raise ValueError(
+            f"The run in {folder.path} has taken {agent_steps:,} of its "
+            f"{config.max_steps:,} steps: give a larger --max_steps to go on."
+        )
+    states = [
+        parts[f"parameters_{index}"] for index in range(facts["num_parameter_shards"])
+    ]
+    kept = config.replay_states
+    return Plan(
+        folder=folder,
+        agent=agent,
+        config=config,
+        changes=changes,
+        checkpoint=path,
+        agent_steps=agent_steps,
+        updates=int(facts["updates"]),
+        parameters=list(saved_states.recut(states, config.num_parameter_states)),
+        nodes=checkpoints.load_documents(path),
+        dropped=sorted(
+            entry
+            for entry in folder.state.glob("*")
+            if entry.is_dir() and entry.name not in kept
+        ),
+    )
+
+
+def prepare(plan: Plan) -> None:
+    """Makes the folder one from which the program goes on as planned.
+
+    Raises:
+        OSError: The disk took no more. It can be done again.
+    """
+    folder = plan.folder
+    checkpoints.set_aside_newer(folder.checkpoints, plan.checkpoint)
+    folder.state.mkdir(exist_ok=True)
+    _write_parameters(plan)
+    _write_nodes(plan)
+    for replay in plan.dropped:
+        shutil.rmtree(replay)
+    _cut_rows(plan)
+    folder.write_config({"agent": plan.agent, **dataclasses.asdict(plan.config)})
+
+
+def describe(plan: Plan) -> str:
+    """Returns the line that tells the user from where the run goes on."""
+    words = [
+        f"Resuming from {plan.checkpoint}: {plan.agent_steps:,} agent steps, "
+        f"{plan.updates:,} updates"
+    ]
+    words += [
+        f"{name} is now {getattr(plan.config, name)} (was {before})"
+        for name, before in plan.changes.items()
+    ]
+    if plan.dropped:
+        names = ", ".join(entry.name for entry in plan.dropped)
+        words.append(f"dropped, since there is no such replay now: {names}")
+    return "; ".join(words) + "."
+
+
+def _refuse_fixed(config: run_config.RunConfig, changes: Mapping[str, Any]) -> None:
+    fixed = [name for name in changes if name in config.FIXED_SETTINGS]
+    if fixed:
+        differences = ", ".join(
+            f"{name} was {changes[name]!r} and is now {getattr(config, name)!r}"
+            for name in fixed
+        )
+        raise ValueError(
+            f"A run cannot go on with another {' and '.join(fixed)} ({differences}): "
+            f"leave the flag{'s' if len(fixed) > 1 else ''} out, or start a new run."
+        )
+
+
+def _write_parameters(plan: Plan) -> None:
+    directory = plan.folder.state
+    for index, state in enumerate(plan.parameters):
+        array_files.replace(directory / f"parameters-{index}.npz", state)
+    keep = {f"parameters-{index}.npz" for index in range(len(plan.parameters))}
+    for path in directory.glob("parameters-*.npz"):
+        if path.name not in keep:
+            path.unlink()
+
+
+def _write_nodes(plan: Plan) -> None:
+    """Writes the states of nodes, of which none forgets a life that it had."""
+    directory = plan.folder.state
+    names = {path.name for path in directory.glob("*.json")} | plan.nodes.keys()
+    for name in names:
+        lived = node_state.read(directory / name)
+        saved = plan.nodes.get(name)
+        # One that was not there yet starts afresh.
+        state = node_state.EMPTY if saved is None else node_state.parse(saved)
+        if lived is not None and lived["life"] > state["life"]:
+            # The life that was saved has been gone on from before.
+            state = {**state, "life": lived["life"], "ended": False}
+        atomic_files.write_json(directory / name, state, lasting=False)
+
+
+def _cut_rows(plan: Plan) -> None:
+    """Drops the rows of what comes after the checkpoint, and will come again."""
+    folder = plan.folder
+
+    def is_before(row: metrics.Row) -> bool:
+        return metrics.number(row, "agent_steps") <= plan.agent_steps
+
+    metrics.cut(folder.program_csv, is_before)
+    metrics.cut(folder.evaluation_csv, is_before)
+    for path in folder.metrics.glob("*.csv"):
+        if path == folder.program_csv:
+            continue
+        saved = plan.nodes.get(f"{path.stem}.json", b"{}")
+        counts = json.loads(saved).get("parts", {}).get("counts", {})
+        metrics.cut(path, functools.partial(_is_counted, counts))
+
+
+def _is_counted(counts: Mapping[str, int], row: metrics.Row) -> bool:
+    """Says whether a worker's counts, as they were saved, take in one of its rows."""
+    return all(metrics.number(row, name) <= counts.get(name, -1) for name in _COUNTS)
