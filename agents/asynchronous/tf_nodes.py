@@ -50,6 +50,7 @@ def make_worker(
         max_steps=config.max_rollout_steps,
         discount=config.discount,
         max_abs_reward=config.max_abs_reward,
+        should_stop=lambda: wait_for_stop(0),
     )
     actor_learner = async_worker.AsyncWorker(
         collector,

@@ -47,8 +47,8 @@ class WorkerStep(NamedTuple):
 
     Attributes:
         steps: Agent steps taken.
-        loss: Of the rollout. None where it, its gradient or the rollout itself was not
-            finite; then nothing was pushed.
+        loss: Of the rollout. None where it or its gradient was not finite, or there was
+            no rollout (see `rollouts.Collected`); then nothing was pushed.
         push: The store's verdict, where a gradient was pushed.
         episodes: Games that ended.
     """

@@ -1,5 +1,6 @@
 """Rollouts: a few steps of a few environments, from which one gradient is computed."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -58,7 +59,8 @@ class Collected(NamedTuple):
     """What came of playing a rollout.
 
     Attributes:
-        rollout: None where something in it was not finite: it was discarded whole.
+        rollout: None where it was discarded whole: something in it was not finite, or
+            the program is to stop.
         episodes: The games that ended.
         steps: Agent steps taken, of all environments, discarded ones included.
     """
@@ -94,6 +96,7 @@ class RolloutCollector:
         max_steps: int,
         discount: float,
         max_abs_reward: float | None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Stores its parts.
 
@@ -104,6 +107,8 @@ class RolloutCollector:
                 episode does, as in the paper; with several it goes on with the next.
             discount: gamma per agent step.
             max_abs_reward: Each reward is clipped to this size. None: not.
+            should_stop: Asked before each step; True ends the rollout, and discards it:
+                a whole episode may take longer than a stop may.
 
         Raises:
             ValueError: `max_steps` is below 1.
@@ -115,6 +120,7 @@ class RolloutCollector:
         self._max_steps = max_steps
         self._discount = discount
         self._max_abs_reward = max_abs_reward
+        self._should_stop = should_stop
         self._state = policy.initial_state(len(environments))
         self._chosen: tuple[np.ndarray, Any] | None = None  # For the next step.
 
@@ -138,6 +144,9 @@ class RolloutCollector:
         episodes: list[loops.EpisodeEnd] = []
         single = len(self._environments) == 1
         while len(rows) < self._max_steps:
+            if self._should_stop():
+                num_steps = len(rows) * len(self._environments)
+                return Collected(None, tuple(episodes), num_steps)
             observation, is_first = self._environments.observe()
             action, self._state = self._act(observation, is_first)
             step = self._environments.step(action)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
-from rlcomponents import pulse
+from rlcomponents import core, pulse
 from rlcomponents.runs import node_state
 
 # A request to end that comes as an exception is only noticed between waits.
@@ -47,16 +47,24 @@ class SteppedWorker(acme_core.Worker):
     def run(self) -> None:
         """Steps until the end."""
         try:
-            with pulse.current().stepping():
-                while not self._wait_for_stop(0):
-                    agent_steps = self.step()
-                    if self._state is not None:
-                        self._state.save_if_due(agent_steps)
-                    if agent_steps >= self._max_steps:
-                        break
+            try:
+                with pulse.current().stepping():
+                    self._work()
+            except core.StoreUnavailableError:
+                # A store waits for shards that are away until a stop is asked for.
+                if not self._wait_for_stop(0):
+                    raise
             if self._state is not None:
                 self._state.save(ended=True)
             while not self._wait_for_stop(_IDLE_SECS):
                 pass
         finally:
             self._close()
+
+    def _work(self) -> None:
+        while not self._wait_for_stop(0):
+            agent_steps = self.step()
+            if self._state is not None:
+                self._state.save_if_due(agent_steps)
+            if agent_steps >= self._max_steps:
+                break

@@ -42,7 +42,9 @@ class CountingPolicy:
 class Player:
     """A collector, and what it is made of."""
 
-    def __init__(self, *games, max_steps, discount=0.5, max_abs_reward=None):
+    def __init__(
+        self, *games, max_steps, discount=0.5, max_abs_reward=None, stop_after=None
+    ):
         self.games = games
         self.policy = CountingPolicy()
         self.collector = rollouts.RolloutCollector(
@@ -51,6 +53,7 @@ class Player:
             max_steps=max_steps,
             discount=discount,
             max_abs_reward=max_abs_reward,
+            should_stop=lambda: len(games[0].actions) == stop_after,
         )
 
     def collect(self, *, keep_next_action=False):
@@ -153,6 +156,12 @@ def test_rewards_are_clipped_and_scores_are_not():
 def test_a_rollout_without_steps_is_refused():
     with pytest.raises(ValueError, match="max_steps is 0: a rollout needs at least 1"):
         Player(fakes.ScriptedGame([[0.0]]), max_steps=0)
+
+
+def test_a_stop_ends_a_rollout_within_a_step_and_discards_it():
+    games = [fakes.ScriptedGame([[1.0], [1.0] * 10**6]) for _ in range(2)]
+    player = Player(*games, max_steps=10**6, stop_after=7)
+    assert player.collector.collect(keep_next_action=False) == (None, (), 14)
 
 
 # ---------------------------------------------------------------------- what is carried

@@ -302,3 +302,20 @@ def test_wall_time_goes_on_with_the_first_new_step(make_evaluator, training, rep
         training.steps, clock.secs = steps, secs
         evaluator.step()
     assert [row["wall_secs"] for row in reporter.rows] == [12.0]
+
+
+@pytest.mark.parametrize("num_calls", [1, 9], ids=["at a stop", "before one"])
+def test_a_store_that_is_away_is_a_failure_unless_a_stop_is_asked_for(
+    make_evaluator, training, reporter, num_calls
+):
+    def wait_in_vain():
+        raise core.StoreUnavailableError("parameters/1 is away")
+
+    training.pull = wait_in_vain
+    evaluator = make_evaluator(wait_for_stop=fakes.StopAfter(num_calls))
+    if num_calls == 1:
+        evaluator.run()
+    else:
+        with pytest.raises(core.StoreUnavailableError):
+            evaluator.run()
+    assert reporter.closed

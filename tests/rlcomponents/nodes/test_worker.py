@@ -2,6 +2,7 @@
 
 import pytest
 
+from rlcomponents import core
 from rlcomponents.nodes import worker
 from rlcomponents.runs import node_state
 from rlcomponents.testing import fakes
@@ -77,6 +78,27 @@ def test_it_can_be_stepped_by_hand():
     work = Work()
     by_hand = make_worker(work, wait_for_stop=fakes.StopAfter(0))
     assert [by_hand.step(), by_hand.step()] == [1, 2]
+
+
+class WaitingWork(Work):
+    """Waits for a shard that is away: the stop comes first, or the wait is given up."""
+
+    def step(self):
+        super().step()
+        raise core.StoreUnavailableError("parameters/1 is away")
+
+
+def test_a_stop_while_a_shard_is_away_is_no_failure():
+    work = WaitingWork()
+    make_worker(work, wait_for_stop=fakes.StopAfter(1)).run()
+    assert (work.steps, work.num_closes) == (1, 1)
+
+
+def test_without_a_stop_a_shard_that_is_away_is_a_failure():
+    work = WaitingWork()
+    with pytest.raises(core.StoreUnavailableError):
+        make_worker(work, wait_for_stop=fakes.StopAfter(9)).run()
+    assert work.num_closes == 1
 
 
 # What it goes on from.
