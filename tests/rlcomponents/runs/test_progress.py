@@ -110,6 +110,12 @@ def test_waiting_is_visible(plain):
     assert plain.take() == LINE + "   waiting for replay: 120 of 1000\n"
 
 
+def test_what_was_not_finite_is_shown_where_there_was_any(plain):
+    plain.program.write(ROW | {"discarded_nonfinite": 2})
+    plain.view.tick()
+    assert "discarded 12 stale + 3 outliers + 2 not finite   replay" in plain.take()
+
+
 def test_what_is_not_known_yet_is_a_dash(plain):
     plain.program.write({"agent_steps": 0, "train_return": float("nan")})
     plain.view.tick()
