@@ -12,7 +12,7 @@ PACKAGES := rlcomponents agents launch
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
-.PHONY: help install lock demo test test-all lint format types imports docs bench check
+.PHONY: help install lock doctor demo test test-all lint format types imports docs bench check
 
 help:  ## Lists the tasks.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,6 +24,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 lock:  ## Resolves pyproject.toml anew and writes requirements.lock.
 	@tools/lock
+
+doctor: $(INSTALLED)  ## Says whether this machine can run everything, and what to do where it cannot.
+	@$(BIN)/python -m rlcomponents.doctor
 
 demo: $(INSTALLED)  ## Trains Gorila DQN on MinAtar Breakout and shows what it learned (5 minutes).
 	@$(BIN)/python launch/demo.py

@@ -131,13 +131,20 @@ def check(choice: str, launch_type: str) -> None:
             f"--node_network=private needs nodes in processes of their own, and with "
             f"{launch_type} they are threads: use local_mp, or --node_network=auto."
         )
+    if (reason := why_unavailable()) is not None:
+        raise ValueError(
+            f"--node_network=private is not possible on this machine ({reason}): allow "
+            "user namespaces, or use --node_network=open where the network is trusted."
+        )
+
+
+def why_unavailable() -> str | None:
+    """Returns why no private network can be made here, None where one can."""
     try:
         PrivateNetwork.create().close()
     except UnavailableError as error:
-        raise ValueError(
-            f"--node_network=private is not possible on this machine ({error}): allow "
-            "user namespaces, or use --node_network=open where the network is trusted."
-        ) from error
+        return str(error)
+    return None
 
 
 @contextlib.contextmanager

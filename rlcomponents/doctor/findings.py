@@ -1,0 +1,24 @@
+"""What the doctor says of one thing."""
+
+from typing import NamedTuple
+
+OK = "ok"
+NOTE = "note"
+FIX = "fix"
+
+
+class Finding(NamedTuple):
+    """One line.
+
+    Attributes:
+        level: `OK`; `NOTE`: it works, but this should be known; `FIX`: it does not.
+        subject: What was looked at, in a word or two.
+        text: What was found, and for a note or a fix what to do.
+    """
+
+    level: str
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.level:5} {self.subject}: {self.text}"
