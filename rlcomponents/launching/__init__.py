@@ -1,8 +1,10 @@
 """How a program runs: every node started, watched and ended from one place.
 
-launcher           `launch(program, run_dir)`: the one entry, and its signals
+launcher           `launch(program, run_dir)`: the one entry
+ending_signals     the signals that end a program
 endings            how a program can end: exit codes, and the last lines on the screen
 supervision        waits for the nodes and ends them, knows no process and no thread
+screen             what the user sees meanwhile
 restarts           which nodes that died are started again
 watchdog           who waits for whom, who is silent, who hangs
 watched            one running node, as the supervision sees it

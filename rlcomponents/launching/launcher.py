@@ -9,16 +9,14 @@ whatever happened, and leave their nodes running when they are killed.
 import contextlib
 import os
 import pathlib
-import signal
 import sys
-import threading
-import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import launchpad as lp
 
 from rlcomponents.launching import (
+    ending_signals,
     endings,
     graph,
     launchpad_runtime,
@@ -26,6 +24,7 @@ from rlcomponents.launching import (
     ports,
     private_network,
     processes,
+    screen,
     supervision,
     threads,
     watched,
@@ -127,8 +126,7 @@ def launch(
             notice_secs=termination_notice_secs,
             hang_timeout_secs=hang_timeout_secs,
             restart_nodes=launch_type == "local_mp" and on_failure != "stop",
-            on_tick=on_tick,
-            on_message=on_message or _print_message,
+            shown_on=screen.Screen(on_tick, on_message),
         )
         if launch_type == "local_mp":
             nodes += _make_processes(
@@ -136,14 +134,14 @@ def launch(
             )
         else:
             nodes += _make_threads(program, log_dir, wake, supervisor, stack)
-        stack.enter_context(_signals_sent_to(supervisor))
+        stack.enter_context(ending_signals.sent_to(supervisor.receive_signal))
         for node in nodes:
             stack.callback(node.close)
         ending = supervisor.run()
-    with _failing_screen_ignored():
+    with screen.failures_ignored():
         if on_end is not None:
             on_end()
-    with _failing_screen_ignored():
+    with screen.failures_ignored():
         if ending.detail:
             print(ending.detail, file=sys.stderr, flush=True)
             if namespaces and (hint := private_network.hint(ending.detail)):
@@ -234,24 +232,6 @@ def _check(
             )
 
 
-@contextlib.contextmanager
-def _failing_screen_ignored() -> Iterator[None]:
-    """Goes on where the screen is a file on a full disk, or a lost terminal.
-
-    That nobody reads any more, as after `| head`, is for the caller to know.
-    """
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError:
-        return
-
-
-def _print_message(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def _log_path(log_dir: pathlib.Path, name: str) -> pathlib.Path:
     return log_dir / f"{name.replace('/', '-')}.log"
 
@@ -325,25 +305,3 @@ def _make_threads(
         )
         nodes.append(thread)
     return nodes
-
-
-@contextlib.contextmanager
-def _signals_sent_to(supervisor: supervision.Supervisor) -> Iterator[None]:
-    """Lets the supervisor have the signals that end programs."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def take(number: int, frame: types.FrameType | None) -> None:
-        supervisor.receive_signal(number)
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # Not under nohup.
-        numbers.append(signal.SIGHUP)
-    previous = {number: signal.signal(number, take) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            if handler is not None:  # None: installed by C code, cannot be put back.
-                signal.signal(number, handler)

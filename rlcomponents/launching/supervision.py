@@ -11,16 +11,14 @@ in flight, which wait for their time limits, and a last checkpoint finds no para
 Here a node is asked to stop when the nodes that call it have ended.
 """
 
-import contextlib
 import math
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from rlcomponents.launching import endings, restarts, watchdog, watched
+from rlcomponents.launching import endings, restarts, screen, watchdog, watched
 
 _TICK_SECS = 1.0
-_SAME_LINE_SECS = 30.0
 
 
 class Supervisor:
@@ -35,8 +33,7 @@ class Supervisor:
         notice_secs: float,
         restart_nodes: bool,
         hang_timeout_secs: float | None = None,
-        on_tick: Callable[[], None] | None,
-        on_message: Callable[[str], None],
+        shown_on: screen.Screen,
     ) -> None:
         """Stores its arguments.
 
@@ -49,16 +46,13 @@ class Supervisor:
                 what is then left to a node has passed, it is interrupted.
             restart_nodes: Whether nodes that died are started again.
             hang_timeout_secs: See `watchdog.Watchdog`; a node that hangs is killed.
-            on_tick: Called about once a second.
-            on_message: Shows the user one line at once.
+            shown_on: Brought up to date about once a second.
         """
         self._nodes = nodes
         self._wake = wake
         self._calls = calls
         self._notice_secs = notice_secs
-        self._on_tick = on_tick
-        self._on_message = on_message
-        self._shown_secs: dict[str, float] = {}  # When each line was last shown.
+        self._screen = shown_on
         self._watchdog = watchdog.Watchdog(hang_timeout_secs)
         self._restarts = restarts.Restarts() if restart_nodes else None
         self._signals: list[int] = []
@@ -72,8 +66,6 @@ class Supervisor:
         self._interrupted: set[str] = set()
         self._killed: set[str] = set()
         self._next_tick_secs = 0.0
-        self._tick_error: Exception | None = None
-        self._tick_failed = False
 
     def receive_signal(self, number: int) -> None:
         """Takes note of a signal; to be called by a signal handler."""
@@ -89,7 +81,7 @@ class Supervisor:
         """Starts the nodes, and returns when all have ended.
 
         Raises:
-            Exception: What `on_tick` raised; the nodes have been stopped first.
+            Exception: What the live view raised; the nodes have been stopped first.
         """
         self._next_tick_secs = time.monotonic() + _TICK_SECS
         for node in self._nodes:
@@ -99,7 +91,9 @@ class Supervisor:
             self._wake.wait(self._next_secs() - time.monotonic())
             for node in self._nodes:
                 node.poll()
-                self._show_messages(node)
+                while node.messages:
+                    line = f"{node.name}: {node.messages.popleft()}"
+                    self._screen.say_now_and_then(line)
             self._obey_signals()  # First: a scheduler may signal the nodes as well.
             self._judge()
             self._start_again()
@@ -108,9 +102,11 @@ class Supervisor:
             if time.monotonic() >= self._next_tick_secs:
                 self._next_tick_secs = time.monotonic() + _TICK_SECS
                 self._watch()
-                self._tick()
-        if self._tick_error is not None:
-            raise self._tick_error
+                self._screen.tick()
+                if self._screen.error is not None:
+                    self._end(endings.Ending(endings.NODE_DIED, "live view failed"))
+        if self._screen.error is not None:
+            raise self._screen.error
         ending = self._ending or endings.Ending(endings.FINISHED, "finished")
         lines = [*self._notes, ending.detail]
         return ending._replace(
@@ -189,7 +185,7 @@ class Supervisor:
         if self._restarts is not None:
             restart = self._restarts.plan(node, failure, time.monotonic())
             if restart is not None:
-                self._say(
+                self._screen.say(
                     f"{node.name} {failure.cause}; it starts again in "
                     f"{restart.pause_secs:g} s (start {restart.starts + 1}); log: "
                     f"{node.log_path}"
@@ -205,19 +201,6 @@ class Supervisor:
         )
         self._end(endings.Ending(endings.NODE_DIED, "node died", node.name, text))
 
-    def _show_messages(self, node: watched.Node) -> None:
-        while node.messages:
-            line = f"{node.name}: {node.messages.popleft()}"
-            now_secs = time.monotonic()
-            shown_secs = self._shown_secs.get(line, -math.inf)
-            if now_secs - shown_secs >= _SAME_LINE_SECS:
-                self._say(line)
-                self._shown_secs[line] = now_secs
-
-    def _say(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # Nobody is left to be told.
-            self._on_message(line)
-
     def _watch(self) -> None:
         """Shows who waits for whom, and kills who hangs."""
         if self._ending is not None:
@@ -230,7 +213,7 @@ class Supervisor:
         ]
         line, hung = self._watchdog.look(at_work, time.monotonic())
         if line is not None:
-            self._say(line)
+            self._screen.say(line)
         for node, cause in hung:
             self._killed.add(node.name)
             node.failure = endings.Failure(cause, by_signal=True)
@@ -314,23 +297,3 @@ class Supervisor:
             if due_secs is not None:
                 limits.append(due_secs)
         return min(limits)
-
-    def _tick(self) -> None:
-        if self._on_tick is None:
-            return
-        try:
-            self._on_tick()
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):  # Nobody reads it any more.
-                self._give_up_ticking(error)
-            elif not self._tick_failed:  # A full disk must not end the program.
-                self._tick_failed = True
-                self._say(f"The live view fails and the program goes on: {error}")
-        except Exception as error:
-            self._give_up_ticking(error)
-
-    def _give_up_ticking(self, error: Exception) -> None:
-        """Ends the program; the error is raised once the nodes have stopped."""
-        self._on_tick = None
-        self._tick_error = error
-        self._end(endings.Ending(endings.NODE_DIED, "live view failed"))

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import pathlib
 import select
+import subprocess
 import sys
 
 import cloudpickle
@@ -56,6 +57,49 @@ def run_dir(tmp_path):
     made = RunDir(tmp_path / "run")
     yield made
     made.close()
+
+
+class Script:
+    """A launcher in a process of its own."""
+
+    def __init__(
+        self,
+        toy_path,
+        run_dir,
+        launch_type,
+        *names,
+        notice_secs=10.0,
+        hang_timeout_secs=None,
+    ):
+        self.process = subprocess.Popen(
+            [sys.executable, toy_path, launch_type, run_dir.path, *names],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "TOY_NOTICE_SECS": str(notice_secs),
+                "TOY_HANG_TIMEOUT_SECS": str(hang_timeout_secs or "inf"),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def wait(self):
+        output, errors = self.process.communicate()
+        return self.process.returncode, output, errors
+
+
+@pytest.fixture
+def start_script(toy_path):
+    """Starts a program of toy nodes with a launcher in a process of its own."""
+
+    def start(run_dir, launch_type, *names, **settings):
+        return Script(toy_path, run_dir, launch_type, *names, **settings)
+
+    return start
 
 
 @pytest.fixture(autouse=True)

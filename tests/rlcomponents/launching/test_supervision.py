@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from rlcomponents.launching import endings, restarts, supervision, watched
+from rlcomponents.launching import endings, restarts, screen, supervision, watched
 
 STOPS = {"called_stop": True}
 RAISED = endings.Failure("failed: ValueError: no", ["Traceback", "ValueError: no"])
@@ -95,8 +95,7 @@ def run(
         calls={node.name: [] for node in nodes} | (calls or {}),
         notice_secs=notice_secs,
         restart_nodes=restart_nodes,
-        on_tick=on_tick,
-        on_message=on_message,
+        shown_on=screen.Screen(on_tick, on_message),
     )
     for number in signals:
         supervisor.receive_signal(number)
@@ -301,8 +300,7 @@ def test_a_signal_in_the_pause_before_a_start_ends_the_program_without_it(
         calls={"a/0": [], "b/0": []},
         notice_secs=60.0,
         restart_nodes=True,
-        on_tick=None,
-        on_message=lambda line: supervisor.receive_signal(number),
+        shown_on=screen.Screen(None, lambda line: supervisor.receive_signal(number)),
     )
     wake.set()
     ending = supervisor.run()
@@ -336,43 +334,12 @@ def test_a_program_waits_for_a_start_even_when_all_others_have_ended(
 # -------------------------------------------------------------------------- the screen
 
 
-def test_a_view_on_a_full_disk_is_told_of_once_and_ends_nothing(
-    make_node, wake, monkeypatch
-):
-    monkeypatch.setattr(supervision, "_TICK_SECS", 0.01)
-    node = make_node("a/0")
-    ticks, said = [], []
-
-    def on_tick():
-        ticks.append(None)
-        wake.set()
-        if len(ticks) == 3:
-            node.called_stop = True
-        raise OSError(28, "No space left on device")
-
-    ending = run([node], wake, on_tick=on_tick, on_message=said.append)
-    assert ending[:4] == (0, "stopped", "a/0", "")
-    assert len(ticks) >= 3
-    [line] = said
-    assert line.startswith("The live view fails and the program goes on: ")
-    assert line.endswith("No space left on device")
-
-
 def test_what_a_node_says_is_shown_with_its_name_and_once(make_node, wake):
     node = make_node("a/0", STOPS)
     node.messages.extend(["disk full", "disk full", "disk is back"])
     said = []
     run([node], wake, on_message=said.append)
     assert said == ["a/0: disk full", "a/0: disk is back"]
-
-
-def test_a_screen_that_is_gone_does_not_end_the_program(make_node, wake):
-    def on_message(line):
-        raise OSError("no terminal")
-
-    node = make_node("a/0", STOPS)
-    node.messages.append("disk full")
-    assert run([node], wake, on_message=on_message).reason == "stopped"
 
 
 def test_a_late_wake_after_closing_is_harmless():
