@@ -1,16 +1,19 @@
 """What all training scripts do, with a launcher that launches nothing."""
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 
+import numpy as np
 import pytest
 
 from agents.dqn import config as dqn_config
 from agents.dqn import program
 from launch import command_line, training
 from rlcomponents.launching import endings, graph
-from rlcomponents.runs import run_folder, summary
+from rlcomponents.runs import checkpoints, run_folder, summary
 
 
 class Launcher:
@@ -317,3 +320,113 @@ def test_settings_that_make_no_sense_are_refused(
 def test_bad_input_has_an_exit_code_of_its_own():
     assert command_line.BAD_INPUT_EXIT_CODE == 2
     assert endings.NODE_DIED != command_line.BAD_INPUT_EXIT_CODE
+
+
+# ------------------------------------------------------------------ a run that goes on
+
+
+def save_checkpoint(run_dir, agent_steps):
+    """Saves what a run of one store saves."""
+    checkpoints.save(
+        run_folder.RunFolder(run_dir).checkpoints,
+        agent_steps=agent_steps,
+        parts={"parameters_0": {"parameters": np.zeros(3, np.float32)}},
+        facts={"agent_steps": agent_steps, "updates": 40, "num_parameter_shards": 1},
+    )
+
+
+@pytest.fixture
+def interrupted(launched, empty_folder):
+    """The folder of a run that was interrupted at 50 steps."""
+    main(["--environment=catch", "--run_dir=run", "--seed=7"])
+    save_checkpoint("run", 50)
+    launched.launched.clear()
+    return empty_folder / "run"
+
+
+def test_a_resumed_run_has_the_settings_that_it_had_but_for_those_given(
+    launched, interrupted, capsys
+):
+    capsys.readouterr()
+    assert main(["--resume=run", "--learning_rate=0.5"]) == 0
+    [built] = launched.launched
+    for _, node in graph.named_nodes(built):
+        config, run_dir, *_ = node._args
+        assert (config.seed, config.learning_rate) == (7, 0.5)
+        assert run_dir == str(interrupted)
+    saved = json.loads((interrupted / "config.json").read_text())
+    assert (saved["seed"], saved["learning_rate"]) == (7, 0.5)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        "Resuming from run/checkpoints/step_000000000050: 50 agent steps, 40 updates; "
+        "learning_rate is now 0.5 (was 0.05)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--run_dir=other"], "leave out --run_dir=other"),
+        (["--preset=catch"], "leave out --preset=catch"),
+        (["--environment=minatar:breakout"], "was 'catch' and is now 'minatar:break"),
+        (["--n_step=3"], "n_step was 1 and is now 3"),
+        (["--max_steps=50"], "has taken 50 of its 50 steps: give a larger --max_steps"),
+        (["--batch_size=0"], "batch_size is 0"),
+        (["--optimiser_decay=0.5"], "has no effect here"),
+        (["--lp_launch_type=test_mp"], "is for tests"),
+    ],
+)
+def test_a_resume_that_is_refused_changes_nothing(
+    launched, interrupted, refusal, capsys, flags, sentence
+):
+    capsys.readouterr()
+    before = (interrupted / "config.json").read_text()
+    assert sentence in refusal(main, "--resume=run", *flags)
+    assert (interrupted / "config.json").read_text() == before
+    assert list((interrupted / "state").iterdir()) == []
+    assert launched.launched == []
+
+
+def test_a_folder_without_a_run_is_not_resumed(launched, empty_folder, refusal):
+    assert "holds no run" in refusal(main, "--resume=nowhere")
+    (empty_folder / "empty").mkdir()
+    assert "holds no run" in refusal(main, "--resume=empty")
+    assert list((empty_folder / "empty").iterdir()) == []
+
+
+def test_a_run_that_is_going_on_is_not_resumed(launched, interrupted, refusal, capsys):
+    capsys.readouterr()
+    with run_folder.RunFolder("run").held():
+        assert "still going on" in refusal(main, "--resume=run")
+    main(["--resume=run"])
+    assert len(launched.launched) == 1
+
+
+def test_a_run_holds_its_folder_while_it_goes_on(launched, empty_folder):
+    def look(launched_program, run_dir, **settings):
+        with pytest.raises(ValueError, match="still going on"):
+            run_folder.RunFolder(run_dir).held().__enter__()
+        return launched.ending
+
+    training.launcher.launch, before = look, training.launcher.launch
+    try:
+        main(["--environment=catch", "--run_dir=run"])
+        save_checkpoint("run", 50)
+        main(["--resume=run"])
+    finally:
+        training.launcher.launch = before
+    with run_folder.RunFolder("run").held():
+        pass
+
+
+def test_a_folder_that_cannot_be_made_ready_is_a_matter_of_one_sentence(
+    launched, interrupted, refusal, capsys, monkeypatch
+):
+    capsys.readouterr()
+
+    def fail(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    assert "could not be made ready" in refusal(main, "--resume=run")
+    assert launched.launched == []
