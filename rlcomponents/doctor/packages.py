@@ -162,7 +162,7 @@ def own_requirements() -> list[str] | None:
 
 def _explain(module: Module, outcome: Outcome) -> str:
     if outcome.exit_code is None:
-        return f"has not loaded in {IMPORT_LIMIT_SECS:.0f} s: end other programs, and run it again."
+        return f"has not loaded in {IMPORT_LIMIT_SECS:.0f} s: end other programs first."
     for pattern, text in _EXPLANATIONS:
         if match := re.search(pattern, outcome.errors):
             return f"does not load: {match.expand(text)}."
