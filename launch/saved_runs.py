@@ -90,8 +90,8 @@ def find(
             else f"{config.checkpoint_period_secs:g} s after training starts"
         )
         raise ValueError(
-            f"{folder.path} holds no {checkpoint} checkpoint yet: the first is saved "
-            f"{when}."
+            f"{folder.path} holds no {'best ' if is_best else ''}checkpoint yet: the "
+            f"first is saved {when}."
         )
     environment_check.check_environment(config)
     if greedy:

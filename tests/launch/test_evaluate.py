@@ -76,6 +76,36 @@ def test_a_users_own_environment_can_be_evaluated(users_game, capsys):
     assert capsys.readouterr().out.startswith(f"{users_game} after 1,500 agent steps")
 
 
+def test_the_best_checkpoint_is_played_where_that_is_asked_for(empty_folder, capsys):
+    folder = make_run("run", "catch", num_shards=1)
+    parts, facts = checkpoints.load(checkpoints.latest(folder.checkpoints))
+    checkpoints.save(
+        folder.best_checkpoint,
+        agent_steps=900,
+        parts=parts,
+        facts={**facts, "agent_steps": 900, "mean_return": 0.5},
+    )
+    for which, agent_steps in (("newest", "1,500"), ("best", "900")):
+        evaluate.main(["--run_dir=run", "--episodes=1", f"--checkpoint={which}"])
+        assert capsys.readouterr().out.startswith(f"catch after {agent_steps} agent")
+
+
+def test_a_checkpoint_with_a_changed_byte_is_passed_over(empty_folder, capsys):
+    folder = make_run("run", "catch")
+    parts, facts = checkpoints.load(checkpoints.latest(folder.checkpoints))
+    newest = checkpoints.save(
+        folder.checkpoints, agent_steps=2_000, parts=parts, facts=facts
+    )
+    file = newest / "parameters_0.npz"
+    payload = bytearray(file.read_bytes())
+    payload[len(payload) // 2] ^= 1
+    file.write_bytes(payload)
+    evaluate.main(["--run_dir=run", "--episodes=1"])
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"Skipping the checkpoint {newest}")
+    assert second.startswith("catch after 1,500 agent steps")
+
+
 # --------------------------------------------------------------------------- bad input
 
 
@@ -85,6 +115,8 @@ def test_a_users_own_environment_can_be_evaluated(users_game, capsys):
         ([], "--run_dir is missing: give the folder of a run."),
         (["--run_dir=nowhere"], "nowhere holds no run"),
         (["--run_dir=run", "--episodes=0"], "episodes is 0: it must be at least 1."),
+        (["--run_dir=run", "--checkpoint=last"], "must be one of newest, best."),
+        (["--run_dir=run", "--checkpoint=best"], "run holds no best checkpoint yet: "),
         (["--run_dir=run", "--episodes=x"], "--episodes is 'x': it must be a whole"),
         (["--run_dir=run", "--video=a.gif"], "A video is written as .mp4"),
         (["--run_dir=run", "--epsilon=1"], "There is no flag --epsilon"),
