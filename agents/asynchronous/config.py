@@ -19,6 +19,12 @@ class AsyncConfig(run_config.RunConfig):
         num_workers: Actor-learners, each in a process of its own (or a thread).
         envs_per_worker: Environments that a worker steps as one batch. 1 is the paper.
         t_max_steps: Steps of a rollout, at most; an update follows each.
+        max_training_episode_steps: Agent steps after which an episode is cut for
+            learning, as by a time limit, and the next begins; the first ones of
+            environments side by side after fewer. Evaluation plays whole episodes.
+            None: not.
+        reward_scale: Rewards are multiplied by this for learning, after
+            `max_abs_reward`. Scores are not.
         optimiser_statistics: `shared`: the store keeps the optimiser's statistics, for
             all workers (Shared RMSProp). `private`: each worker keeps its own.
         parameter_store: `shared_memory`: Hogwild! on one host. `server`: parameter
@@ -37,11 +43,13 @@ class AsyncConfig(run_config.RunConfig):
     num_workers: int = 2
     envs_per_worker: int = 1
     t_max_steps: int = 5
+    max_training_episode_steps: int | None = None
+    reward_scale: float = 1.0
     optimiser_statistics: str = "shared"
     parameter_store: str = "auto"
     num_parameter_shards: int = 2
     parameter_timeout_secs: float = 30.0
-    snapshot_period_updates: int = 1_000
+    snapshot_period_updates: int = 500
 
     max_steps: int = 80_000_000
     optimiser: str = "rmsprop"
@@ -114,6 +122,8 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "envs_per_worker": setting_checks.NUM_NODES,
     "num_parameter_shards": setting_checks.NUM_NODES,
     "t_max_steps": setting_checks.AT_LEAST_ONE,
+    "max_training_episode_steps": setting_checks.AT_LEAST_ONE,
+    "reward_scale": setting_checks.POSITIVE,
     "parameter_timeout_secs": setting_checks.POSITIVE,
     "snapshot_period_updates": setting_checks.AT_LEAST_ONE,
     "parameter_store": setting_checks.one_of(PARAMETER_STORES),

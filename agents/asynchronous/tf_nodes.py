@@ -8,6 +8,7 @@ from agents.asynchronous import stores
 from agents.asynchronous.config import AsyncConfig
 from rlcomponents import environment_batch, seeding, specs
 from rlcomponents.actors import store_sync
+from rlcomponents.environments import wrappers
 from rlcomponents.learners import async_worker, rollouts
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting, worker
@@ -40,6 +41,18 @@ def make_worker(
         )
         for number in range(config.envs_per_worker)
     ]
+    max_steps = config.max_training_episode_steps
+    if max_steps is not None:
+        # The first episodes end one after another: environments that all begin anew at
+        # once would fill a rollout with one part of the episode.
+        environments = [
+            wrappers.StepLimit(
+                each,
+                max_steps,
+                first_max_steps=-(-max_steps * number // len(environments)),
+            )
+            for number, each in enumerate(environments, start=1)
+        ]
     strategy = make_strategy(
         config, specs.make_environment_spec(environments[0]), index, life
     )
@@ -51,6 +64,7 @@ def make_worker(
         discount=config.discount,
         max_abs_reward=config.max_abs_reward,
         should_stop=lambda: wait_for_stop(0),
+        reward_scale=config.reward_scale,
     )
     actor_learner = async_worker.AsyncWorker(
         collector,

@@ -297,20 +297,34 @@ class StepLimit(EnvironmentWrapper):
     last step does not lead into the next episode.
     """
 
-    def __init__(self, environment: dm_env.Environment, max_steps: int) -> None:
+    def __init__(
+        self,
+        environment: dm_env.Environment,
+        max_steps: int,
+        *,
+        first_max_steps: int | None = None,
+    ) -> None:
         """Wraps an environment.
 
         Args:
             environment: Any environment.
             max_steps: Agent steps after which an episode is cut.
+            first_max_steps: The same of the first episode, so that environments side
+                by side are not all cut at once. None: as the others.
 
         Raises:
-            ValueError: `max_steps` is less than 1.
+            ValueError: A limit is less than 1.
         """
         super().__init__(environment)
-        if max_steps < 1:
-            raise ValueError(f"max_steps is {max_steps}; it must be at least 1.")
+        if first_max_steps is None:
+            first_max_steps = max_steps
+        if min(max_steps, first_max_steps) < 1:
+            raise ValueError(
+                f"max_steps is {max_steps} and first_max_steps {first_max_steps}; both "
+                "must be at least 1."
+            )
         self._max_steps = max_steps
+        self._limit_steps = first_max_steps  # Of this episode.
         self._steps = 0
         self._cut = False
 
@@ -334,9 +348,11 @@ class StepLimit(EnvironmentWrapper):
             self._steps = 0
             return timestep
         self._steps += 1
-        if self._steps >= self._max_steps and not timestep.last():
+        if self._steps >= self._limit_steps and not timestep.last():
             self._cut = True
-            return timestep._replace(step_type=dm_env.StepType.LAST)
+            timestep = timestep._replace(step_type=dm_env.StepType.LAST)
+        if timestep.last():
+            self._limit_steps = self._max_steps
         return timestep
 
     def save(self) -> states.State | None:
@@ -344,12 +360,18 @@ class StepLimit(EnvironmentWrapper):
         inside = super().save()
         if inside is None:
             return None
-        return {"environment": inside, "steps": self._steps, "cut": self._cut}
+        return {
+            "environment": inside,
+            "steps": self._steps,
+            "limit_steps": self._limit_steps,
+            "cut": self._cut,
+        }
 
     def restore(self, state: states.State) -> None:
         """See `saving`."""
         super().restore(state["environment"])
         self._steps = state["steps"]
+        self._limit_steps = state["limit_steps"]
         self._cut = state["cut"]
 
 

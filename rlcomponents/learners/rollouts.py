@@ -16,7 +16,7 @@ class Rollout(NamedTuple):
         observation: `[T, N, ...]`, acted on.
         is_first: `[T, N]` bool, where an episode begins.
         action: `[T, N]` int32 or `[T, N, D]` float32.
-        reward: `[T, N]` float32, clipped.
+        reward: `[T, N]` float32, clipped and scaled.
         discount: `[T, N]` float32, gamma times the environment's: 0 at terminations.
         last: `[T, N]` bool, where the step ended an episode.
         next_observation: `[T, N, ...]`, after the step; the episode's last one where
@@ -97,6 +97,7 @@ class RolloutCollector:
         discount: float,
         max_abs_reward: float | None,
         should_stop: Callable[[], bool] = lambda: False,
+        reward_scale: float = 1.0,
     ) -> None:
         """Stores its parts.
 
@@ -109,6 +110,7 @@ class RolloutCollector:
             max_abs_reward: Each reward is clipped to this size. None: not.
             should_stop: Asked before each step; True ends the rollout, and discards it:
                 a whole episode may take longer than a stop may.
+            reward_scale: Each reward is multiplied by this, after clipping.
 
         Raises:
             ValueError: `max_steps` is below 1.
@@ -121,6 +123,7 @@ class RolloutCollector:
         self._discount = discount
         self._max_abs_reward = max_abs_reward
         self._should_stop = should_stop
+        self._reward_scale = reward_scale
         self._state = policy.initial_state(len(environments))
         self._chosen: tuple[np.ndarray, Any] | None = None  # For the next step.
 
@@ -157,6 +160,7 @@ class RolloutCollector:
             reward = step.reward
             if self._max_abs_reward is not None:
                 reward = np.clip(reward, -self._max_abs_reward, self._max_abs_reward)
+            reward = reward * self._reward_scale
             discount = self._discount * step.discount
             is_end = len(rows) + 1 == self._max_steps or (single and step.last[0])
             # A terminal state is worth nothing: of episodes' ends only truncations ask.

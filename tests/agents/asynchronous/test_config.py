@@ -33,6 +33,8 @@ def test_every_number_has_a_limit(config_class):
         ("num_workers", 1_001),
         ("envs_per_worker", 0),
         ("t_max_steps", 0),
+        ("max_training_episode_steps", 0),
+        ("reward_scale", 0.0),
         ("num_parameter_shards", 0),
         ("parameter_timeout_secs", 0.0),
         ("parameter_store", "redis"),

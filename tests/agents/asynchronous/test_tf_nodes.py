@@ -8,6 +8,7 @@ import pytest
 
 from agents.a3c import config as a3c_config
 from agents.a3c import program as a3c_program
+from agents.a3c import strategy as a3c_strategy
 from agents.async_q import config as async_q_config
 from agents.async_q import program as async_q_program
 from rlcomponents import seeding
@@ -96,6 +97,56 @@ def test_a_worker_acts_and_changes_the_parameters(program_of, folder, algorithm,
 def test_a_worker_steps_several_environments_at_once(program_of):
     program_harness = program_of("a3c", envs_per_worker=3)
     assert program_harness.build("worker/0").step() == 15
+
+
+@pytest.fixture
+def noted_rollouts(monkeypatch):
+    """The rollouts from which A3C's workers compute gradients."""
+    noted = []
+    gradient = a3c_strategy.A3CStrategy.gradient
+
+    def note(self, rollout):
+        noted.append(rollout)
+        return gradient(self, rollout)
+
+    monkeypatch.setattr(a3c_strategy.A3CStrategy, "gradient", note)
+    return noted
+
+
+def test_episodes_are_cut_for_learning_one_environment_after_another(
+    program_of, noted_rollouts
+):
+    program_harness = program_of(
+        "a3c", envs_per_worker=2, max_training_episode_steps=4, t_max_steps=10
+    )
+    program_harness.build("worker/0").step()
+    [rollout] = noted_rollouts
+    assert np.flatnonzero(rollout.last[:, 0]).tolist() == [1, 5, 9]
+    assert np.flatnonzero(rollout.last[:, 1]).tolist() == [3, 7]
+    assert (rollout.discount == np.float32(0.99)).all()  # Cut, and not terminal.
+
+
+def test_learning_sees_rewards_scaled(program_of, noted_rollouts):
+    program_harness = program_of("a3c", reward_scale=0.25, t_max_steps=9)
+    program_harness.build("worker/0").step()
+    [rollout] = noted_rollouts
+    assert np.abs(rollout.reward[:, 0]).tolist() == [0.0] * 8 + [0.25]
+
+
+def test_evaluation_plays_whole_episodes_with_rewards_as_they_are(program_of, folder):
+    program_harness = program_of(
+        "a3c",
+        max_training_episode_steps=1,
+        reward_scale=0.25,
+        final_evaluation_episodes=1,
+    )
+    worker = program_harness.build("worker/0")
+    while worker.step() < 40:
+        pass
+    assert program_harness.build("evaluator/0").step()
+    with folder.evaluation_csv.open() as file:
+        [row] = csv.DictReader(file)
+    assert abs(float(row["mean_return"])) == 1.0  # Of the ninth and last step.
 
 
 @pytest.mark.parametrize("first", ["worker/0", "worker/1"])

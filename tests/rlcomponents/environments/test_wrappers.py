@@ -278,6 +278,22 @@ def test_a_lost_life_within_the_limit_is_not_the_end_of_the_game():
     assert not environment.game_over
 
 
-def test_a_step_limit_below_one_is_refused():
-    with pytest.raises(ValueError, match="max_steps is 0"):
-        wrappers.StepLimit(_Counter(), max_steps=0)
+def test_a_first_episode_may_be_cut_sooner_than_the_others():
+    environment = wrappers.StepLimit(
+        _Counter(length=100), max_steps=4, first_max_steps=2
+    )
+    steps = _play(environment, 12)
+    assert [i for i, step in enumerate(steps) if step.last()] == [2, 7, 12]
+
+
+def test_the_first_episode_is_over_even_where_it_ends_by_itself():
+    environment = wrappers.StepLimit(_Counter(length=3), max_steps=2, first_max_steps=9)
+    steps = _play(environment, 6)
+    ends = [(i, step.discount) for i, step in enumerate(steps) if step.last()]
+    assert ends == [(3, 0.0), (6, 1.0)]
+
+
+@pytest.mark.parametrize(("max_steps", "first_max_steps"), [(0, None), (5, 0)])
+def test_a_step_limit_below_one_is_refused(max_steps, first_max_steps):
+    with pytest.raises(ValueError, match=r"max_steps is 0|first_max_steps 0"):
+        wrappers.StepLimit(_Counter(), max_steps, first_max_steps=first_max_steps)

@@ -43,7 +43,7 @@ class Player:
     """A collector, and what it is made of."""
 
     def __init__(
-        self, *games, max_steps, discount=0.5, max_abs_reward=None, stop_after=None
+        self, *games, max_steps, discount=0.5, stop_after=None, **reward_settings
     ):
         self.games = games
         self.policy = CountingPolicy()
@@ -52,7 +52,7 @@ class Player:
             self.policy,
             max_steps=max_steps,
             discount=discount,
-            max_abs_reward=max_abs_reward,
+            **{"max_abs_reward": None, **reward_settings},
             should_stop=lambda: len(games[0].actions) == stop_after,
         )
 
@@ -150,6 +150,19 @@ def test_rewards_are_clipped_and_scores_are_not():
     )
     rollout, games, _ = player.collector.collect(keep_next_action=False)
     assert column(rollout.reward) == [1.0, -1.0, 0.5]
+    assert games[0].episode_return == -1.5
+
+
+def test_rewards_are_scaled_after_clipping_and_scores_are_not():
+    player = Player(
+        fakes.ScriptedGame([[5.0, -7.0, 0.5]]),
+        max_steps=5,
+        max_abs_reward=1,
+        reward_scale=0.25,
+    )
+    rollout, games, _ = player.collector.collect(keep_next_action=False)
+    assert column(rollout.reward) == [0.25, -0.25, 0.125]
+    assert rollout.reward.dtype == np.float32
     assert games[0].episode_return == -1.5
 
 
