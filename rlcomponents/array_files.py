@@ -4,11 +4,12 @@ The files are `.npz` as `numpy.load` reads them. Snapshots and checkpoints are m
 them. One from elsewhere can be wrong, but it cannot run code.
 """
 
+import contextlib
 import os
 import pathlib
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -45,9 +46,16 @@ def replace(path: pathlib.Path, arrays: Mapping[str, np.ndarray | int]) -> None:
         ValueError: See `write`.
         OSError: The disk is full or not to be written; the old file is still there.
     """
+    with replacing(path) as aside:
+        write(aside, arrays)
+
+
+@contextlib.contextmanager
+def replacing(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yields where to write a file that becomes the one at `path`; see `replace`."""
     aside = path.with_name(f".{path.name}.tmp")
     try:
-        write(aside, arrays)
+        yield aside
         os.replace(aside, path)
     except BaseException:
         aside.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ Each function calls constructors and little else, inside the node that uses what
 makes. `nodes.py` puts the parts together.
 """
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,8 +12,9 @@ import numpy as np
 import sonnet as snt
 
 from agents import run_nodes, saved_policy
+from agents.dqn import replays
 from agents.dqn.config import DQNConfig
-from rlcomponents import core, environment_loop, finite, seeding, specs
+from rlcomponents import core, environment_loop, finite, seeding, specs, states
 from rlcomponents.actors import epsilon_greedy, q_values, store_sync
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn as dqn_learners
@@ -22,7 +24,7 @@ from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import tf_variables
-from rlcomponents.replay import adders, batches, servers, tables, transitions
+from rlcomponents.replay import transitions
 from rlcomponents.runs import node_state
 
 StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
@@ -55,26 +57,6 @@ def make_environment_spec(config: DQNConfig) -> specs.EnvironmentSpec:
         environment.close()
 
 
-def make_adder(
-    config: DQNConfig,
-    environment_spec: specs.EnvironmentSpec,
-    address: str,
-    *,
-    should_stop: Callable[[], bool],
-    name: str,
-) -> adders.TransitionAdder:
-    """Builds what turns an actor's steps into transitions in replay."""
-    return adders.TransitionAdder(
-        address,
-        environment_spec,
-        num_steps=config.n_step,
-        discount=config.discount,
-        max_abs_reward=config.max_abs_reward,
-        should_stop=should_stop,
-        actor=name,
-    )
-
-
 def make_learner(
     config: DQNConfig,
     environment_spec: specs.EnvironmentSpec,
@@ -105,7 +87,7 @@ class Bundle(NamedTuple):
         step: Takes one turn; returns the agent steps of all actors together.
         store: The store it pulls from and pushes to.
         state: What it goes on from when it is started again.
-        close: Frees replay, environment and files.
+        close: Saves what replay holds; frees replay, environment and files.
     """
 
     step: Callable[[], int]
@@ -124,6 +106,7 @@ def make_bundle(
     index: int = 0,
     spread: Spread = lambda epsilon: epsilon,
     outlier_rule: outliers.OutlierRule | None = None,
+    act_on_newest: bool = False,
 ) -> Bundle:
     """Builds a whole bundle: environment, actor, replay, learner, report.
 
@@ -136,6 +119,7 @@ def make_bundle(
         index: Of the node among its like, for its seeds.
         spread: What this actor makes of the program's epsilon.
         outlier_rule: Says which gradients to discard. None: none.
+        act_on_newest: See `ActorLearner`; for a store that is this bundle's alone.
     """
     limits = config.replay_limits()
     files = run_nodes.open_worker_files(config, run_dir, name)
@@ -146,11 +130,14 @@ def make_bundle(
     environment_spec = specs.make_environment_spec(environment)
     network = make_network(config, environment_spec)
     store = make_store(tf_variables.FlatVariables(network.trainable_variables).layout)
-    replay = servers.LocalReplay(tables.make_tables(environment_spec, limits))
-    source = batches.ReplayBatches(
-        [replay.address],
+    replay = replays.make_replay(
+        config,
+        run_dir,
         environment_spec,
-        batch_size=config.batch_size,
+        wait_for_stop,
+        name=name,
+        index=index,
+        life=life,
     )
     if outlier_rule is not None:
         files.state.keep("outlier_rule", outlier_rule)
@@ -159,7 +146,7 @@ def make_bundle(
         environment_spec,
         network,
         store,
-        source,
+        replay.batches,
         outlier_rule,
         watch=files.watch,
     )
@@ -168,13 +155,6 @@ def make_bundle(
     def epsilon() -> float:
         return spread(schedule(learner.snapshot.updates))
 
-    adder = make_adder(
-        config,
-        environment_spec,
-        replay.address,
-        should_stop=lambda: wait_for_stop(0),
-        name=name,
-    )
     rng = np.random.default_rng(
         seeding.derive(config.seed, "exploration", index, life=life)
     )
@@ -183,34 +163,69 @@ def make_bundle(
         q_values.make_q_values(network, environment_spec.observations),
         epsilon,
         rng,
-        adder=adder,
+        adder=replay.adder,
     )
+    loop = environment_loop.EnvironmentLoop(environment, actor, watch=files.watch)
+    # The first items are complete n_step - 1 steps after they began.
+    first_update_steps = limits.min_items + config.n_step
+    if replay.num_added_steps is not None:
+        first_update_steps -= replay.num_added_steps()
+        files.state.keep("game", _Game(loop, replay.num_added_steps), is_random=True)
     actor_learner = actor_learners.ActorLearner(
-        environment_loop.EnvironmentLoop(environment, actor, watch=files.watch),
+        loop,
         learner,
         store,
-        # The first items are complete n_step - 1 steps after they began.
-        first_update_steps=limits.min_items + config.n_step,
+        first_update_steps=first_update_steps,
         steps_per_update=config.steps_per_update,
+        act_on_newest=act_on_newest,
     )
     files.state.keep("actor_learner", actor_learner)
     turn = reporting.ReportingActorLearner(
         actor_learner,
         files.report,
         epsilon=epsilon,
-        replay_items=lambda: replay.num_items,
+        replay_items=replay.num_items,
         min_replay_items=limits.min_items,
         max_steps=config.max_steps,
     )
 
+    save_secs = time.monotonic()
+
+    def step() -> int:
+        nonlocal save_secs
+        global_steps = turn.step()
+        if time.monotonic() >= save_secs + config.replay_checkpoint_period_secs:
+            replay.save()
+            save_secs = time.monotonic()
+        return global_steps
+
     def close() -> None:
-        adder.close()
-        source.close()
+        replay.save()
         replay.close()
         files.close()
         environment.close()
 
-    return Bundle(turn.step, store, files.state, close)
+    return Bundle(step, store, files.state, close)
+
+
+class _Game:
+    """Where in the game a bundle is, for its state."""
+
+    def __init__(
+        self,
+        loop: environment_loop.EnvironmentLoop,
+        num_added_steps: Callable[[], int],
+    ) -> None:
+        self._loop = loop
+        self._num_added_steps = num_added_steps
+
+    def save(self) -> states.State:
+        return {"loop": self._loop.save(), "num_added_steps": self._num_added_steps()}
+
+    def restore(self, state: states.State) -> None:
+        # Else replay was saved at another moment, and has another step before the next.
+        if state["num_added_steps"] == self._num_added_steps():
+            self._loop.restore(state["loop"])
 
 
 def make_evaluator(

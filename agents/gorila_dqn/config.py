@@ -48,8 +48,9 @@ class GorilaConfig(DQNConfig):
     actor_sync_period_steps: int = 100
     exploration: str = "same"
     parameter_timeout_secs: float = 60.0
-    snapshot_period_updates: int = 1_000
+    snapshot_period_updates: int = 500
     target_period_updates: int = 60_000
+    replay: str = "reverb"
 
     def __post_init__(self) -> None:
         """Refuses values with which no run could work. See `DQNConfig`."""
@@ -59,6 +60,11 @@ class GorilaConfig(DQNConfig):
                 f"num_replay_shards is {self.num_replay_shards}: it must be at most "
                 f"num_actors ({self.num_actors}), since each actor inserts into one "
                 "shard and the others would stay empty."
+            )
+        if self.mode == "central" and self.replay == "memory":
+            raise ValueError(
+                "replay is memory, and mode is central, where actors and learners are "
+                "processes of their own: use reverb, or mode=bundled."
             )
 
     @property

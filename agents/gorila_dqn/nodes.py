@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agents import parameter_shards, run_nodes
-from agents.dqn import parts
+from agents.dqn import parts, replays
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import environment_loop, exploration, seeding, specs
 from rlcomponents.actors import epsilon_greedy, q_values, store_sync
@@ -85,7 +85,7 @@ def make_actor(
     def epsilon() -> float:
         return spread(schedule(sync.snapshot.updates))
 
-    adder = parts.make_adder(
+    adder = replays.make_adder(
         config,
         environment_spec,
         replay_address,

@@ -185,13 +185,13 @@ class MemoryReplay(acme_adders.Adder):
         end = self._oldest + self._num_items
         newer = max(0, end - len(self._items))  # Round the corner of the ring.
         with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr(_STATE, json.dumps(states.to_json(state)))
-            with archive.open(_ITEMS, "w", force_zip64=True) as member:
+            archive.writestr(_member(_STATE), json.dumps(states.to_json(state)))
+            with archive.open(_member(_ITEMS), "w", force_zip64=True) as member:
                 replay_rows.write_header(member, _ITEM, (self._num_items,))
                 for part in (self._items[self._oldest : end], self._items[:newer]):
                     member.write(part.view(np.uint8).data)
             for index in range(len(self._layout.columns)):
-                name = _COLUMN.format(index)
+                name = _member(_COLUMN.format(index))
                 with archive.open(name, "w", force_zip64=True) as member:
                     self._rows.write(index, member)
 
@@ -267,3 +267,8 @@ class MemoryReplay(acme_adders.Adder):
 
     def _observation(self, rows: np.ndarray, first_rows: np.ndarray) -> Any:
         return self._layout.observation(self._rows.observations(rows, first_rows))
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Returns a member without the time of day: equal replays make equal files."""
+    return zipfile.ZipInfo(name)

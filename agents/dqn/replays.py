@@ -1,0 +1,161 @@
+"""The replay of one bundle: in its own memory, or a Reverb server in its process."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from acme import adders as acme_adders
+
+from agents import run_nodes
+from agents.dqn.config import DQNConfig
+from rlcomponents import array_files, pulse, seeding, specs
+from rlcomponents.replay import adders, batches, memory, servers, tables, transitions
+from rlcomponents.runs import disk as disks
+from rlcomponents.runs import run_folder
+
+
+class BundleReplay(NamedTuple):
+    """What a bundle needs of its replay, whichever it is.
+
+    Attributes:
+        adder: Takes the actor's steps.
+        batches: Gives the learner its batches.
+        num_items: Counts the transitions.
+        num_added_steps: Counts the steps that it was given, in all lives of it: so much
+            it has come to. None where nobody counts.
+        save: Writes what it holds to the run's folder, where it can be saved.
+        close: Frees what it holds.
+    """
+
+    adder: acme_adders.Adder
+    batches: transitions.BatchSource
+    num_items: Callable[[], int]
+    num_added_steps: Callable[[], int] | None
+    save: Callable[[], None]
+    close: Callable[[], None]
+
+
+def make_replay(
+    config: DQNConfig,
+    run_dir: str,
+    environment_spec: specs.EnvironmentSpec,
+    wait_for_stop: run_nodes.WaitForStop,
+    *,
+    name: str,
+    index: int,
+    life: int,
+) -> BundleReplay:
+    """Builds the replay that `config.replay` asks for.
+
+    Args:
+        config: Of the run.
+        run_dir: Folder of the run; what was saved is taken from there.
+        environment_spec: Of the environment.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+        name: Of the node.
+        index: Of the node among its like.
+        life: How often the node was started before.
+    """
+    if config.replay == "memory":
+        seed = seeding.derive(config.seed, "replay", index, life=life)
+        return _in_memory(
+            config, run_dir, environment_spec, np.random.default_rng(seed), name
+        )
+    return _on_reverb(config, environment_spec, wait_for_stop, name)
+
+
+def make_adder(
+    config: DQNConfig,
+    environment_spec: specs.EnvironmentSpec,
+    address: str,
+    *,
+    should_stop: Callable[[], bool],
+    name: str,
+) -> adders.TransitionAdder:
+    """Builds what turns an actor's steps into transitions in a Reverb server."""
+    return adders.TransitionAdder(
+        address,
+        environment_spec,
+        num_steps=config.n_step,
+        discount=config.discount,
+        max_abs_reward=config.max_abs_reward,
+        should_stop=should_stop,
+        actor=name,
+    )
+
+
+def _on_reverb(
+    config: DQNConfig,
+    environment_spec: specs.EnvironmentSpec,
+    wait_for_stop: run_nodes.WaitForStop,
+    name: str,
+) -> BundleReplay:
+    server = servers.LocalReplay(
+        tables.make_tables(environment_spec, config.replay_limits())
+    )
+    source = batches.ReplayBatches(
+        [server.address], environment_spec, batch_size=config.batch_size
+    )
+    adder = make_adder(
+        config,
+        environment_spec,
+        server.address,
+        should_stop=lambda: wait_for_stop(0),
+        name=name,
+    )
+
+    def close() -> None:
+        adder.close()
+        source.close()
+        server.close()
+
+    return BundleReplay(
+        adder, source, lambda: server.num_items, None, lambda: None, close
+    )
+
+
+def _in_memory(
+    config: DQNConfig,
+    run_dir: str,
+    environment_spec: specs.EnvironmentSpec,
+    rng: np.random.Generator,
+    name: str,
+) -> BundleReplay:
+    replay = memory.MemoryReplay(
+        environment_spec,
+        config.replay_limits(),
+        num_steps=config.n_step,
+        discount=config.discount,
+        max_abs_reward=config.max_abs_reward,
+        rng=rng,
+        actor=name,
+    )
+    path = run_folder.RunFolder(run_dir).state / f"{name}-replay" / "replay.npz"
+    disk = disks.Disk(print)
+    try:
+        with path.open("rb") as file:
+            num_dropped = replay.read(file)
+        if num_dropped:
+            pulse.current().say(
+                f"{num_dropped:,} transitions of {path} found no room in replay: the "
+                "oldest ones."
+            )
+    except FileNotFoundError:
+        pass  # A fresh run.
+    except (OSError, ValueError) as error:
+        pulse.current().say(f"{path} is skipped, and replay begins empty: {error}")
+
+    def save() -> None:
+        with disk.survived(str(path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with array_files.replacing(path) as aside, aside.open("wb") as file:
+                replay.write(file)
+
+    return BundleReplay(
+        adder=replay,
+        batches=replay,
+        num_items=lambda: replay.num_items,
+        num_added_steps=lambda: replay.num_added_steps,
+        save=save,
+        close=replay.close,
+    )
