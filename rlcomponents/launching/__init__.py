@@ -13,6 +13,7 @@ node_process       the other side: what such a child process does
 node_reports       what it tells the launcher
 threads            nodes as threads of this process (`local_mt`)
 launchpad_runtime  what `lp.stop()` and `lp.wait_for_stop()` find inside a node
+node_rows          tells others how the nodes are, in the run folder
 placement          which role has which compute threads and GPUs
 ports              ports that two programs at once do not both take
 private_network    a network that only the node processes of one program reach

@@ -7,6 +7,7 @@ whatever happened, and leave their nodes running when they are killed.
 """
 
 import contextlib
+import ipaddress
 import os
 import pathlib
 import sys
@@ -20,6 +21,7 @@ from rlcomponents.launching import (
     endings,
     graph,
     launchpad_runtime,
+    node_rows,
     placement,
     ports,
     private_network,
@@ -29,6 +31,7 @@ from rlcomponents.launching import (
     threads,
     watched,
 )
+from rlcomponents.runs import run_folder
 
 LAUNCH_TYPES = ("local_mp", "local_mt")
 """Nodes in processes, nodes in threads."""
@@ -37,6 +40,8 @@ MIN_HANG_TIMEOUT_SECS = 5.0
 
 ON_FAILURE = ("restart", "stop")
 """A node that died is started again, or ends the program."""
+
+_FIRST_HOST = ipaddress.IPv4Address("127.1.0.1")  # All of 127.0.0.0/8 is loopback.
 
 
 def launch(
@@ -112,13 +117,18 @@ def launch(
     log_dir = pathlib.Path(run_dir) / "logs"
     log_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        reserved = _bind_addresses(program, stack)
+        reserved = _reserve_ports(program, stack)
         namespaces = stack.enter_context(
             private_network.chosen(network, launch_type, reserved)
         )
+        hosts = _bind_addresses(program, reserved, has_own_hosts=bool(namespaces))
         wake = watched.Wake()
         stack.callback(wake.close)
         nodes: list[watched.Node] = []
+        shown_on = screen.Screen(on_tick, on_message)
+        table = node_rows.NodeRows(
+            run_folder.RunFolder(pathlib.Path(run_dir)).nodes_json, nodes, hosts, say=shown_on.say
+        )
         supervisor = supervision.Supervisor(
             nodes,
             wake,
@@ -126,7 +136,8 @@ def launch(
             notice_secs=termination_notice_secs,
             hang_timeout_secs=hang_timeout_secs,
             restart_nodes=launch_type == "local_mp" and on_failure != "stop",
-            shown_on=screen.Screen(on_tick, on_message),
+            shown_on=shown_on,
+            write_down=table.write,
         )
         if launch_type == "local_mp":
             nodes += _make_processes(
@@ -244,18 +255,34 @@ class _FixedAddress(lp.AbstractAddressBuilder):
         return self._address
 
 
-def _bind_addresses(program: lp.Program, stack: contextlib.ExitStack) -> list[int]:
-    """Gives each address a port, reserved until the stack closes; returns the ports."""
+def _reserve_ports(program: lp.Program, stack: contextlib.ExitStack) -> list[int]:
+    """Returns a port for each address, reserved until the stack closes."""
+    num_ports = sum(len(node.addresses) for node in program.get_all_nodes())
+    return stack.enter_context(ports.reserve(num_ports))
+
+
+def _bind_addresses(
+    program: lp.Program, reserved: Sequence[int], *, has_own_hosts: bool
+) -> dict[str, str]:
+    """Gives each address a port, and each node that serves an own host, if it may.
+
+    In a private network each has one, so that links can be cut node by node; see
+    `rlcomponents.testing.faults`.
+
+    Returns:
+        The nodes' own hosts.
+    """
+    hosts: dict[str, str] = {}
+    remaining_ports = iter(reserved)
     for name, node in graph.named_nodes(program):
         for handle in node.input_handles:
             handle.connect(node, graph.group_of(name))
-    addresses = [
-        address for node in program.get_all_nodes() for address in node.addresses
-    ]
-    reserved = stack.enter_context(ports.reserve(len(addresses)))
-    for address, port in zip(addresses, reserved, strict=True):
-        address.bind(_FixedAddress(f"localhost:{port}"))
-    return reserved
+        if has_own_hosts and node.addresses:
+            hosts[name] = str(_FIRST_HOST + len(hosts))
+        for address in node.addresses:
+            host, port = hosts.get(name, "localhost"), next(remaining_ports)
+            address.bind(_FixedAddress(f"{host}:{port}"))
+    return hosts
 
 
 def _make_processes(

@@ -73,6 +73,11 @@ class NodeProcess(watched.Node):
         self._watcher: threading.Thread | None = None
         self._log: int | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """See `Node`."""
+        return self._process.pid if self._process is not None else None
+
     def _start(self) -> None:
         # The calling thread has to outlive the process: the kernel watches the thread.
         self._process = None

@@ -14,7 +14,7 @@ Here a node is asked to stop when the nodes that call it have ended.
 import math
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rlcomponents.launching import endings, restarts, screen, watchdog, watched
 
@@ -34,6 +34,7 @@ class Supervisor:
         restart_nodes: bool,
         hang_timeout_secs: float | None = None,
         shown_on: screen.Screen,
+        write_down: Callable[[], None] = lambda: None,
     ) -> None:
         """Stores its arguments.
 
@@ -47,12 +48,14 @@ class Supervisor:
             restart_nodes: Whether nodes that died are started again.
             hang_timeout_secs: See `watchdog.Watchdog`; a node that hangs is killed.
             shown_on: Brought up to date about once a second.
+            write_down: Called just before, and once all is over.
         """
         self._nodes = nodes
         self._wake = wake
         self._calls = calls
         self._notice_secs = notice_secs
         self._screen = shown_on
+        self._write_down = write_down
         self._watchdog = watchdog.Watchdog(hang_timeout_secs)
         self._restarts = restarts.Restarts() if restart_nodes else None
         self._signals: list[int] = []
@@ -102,9 +105,11 @@ class Supervisor:
             if time.monotonic() >= self._next_tick_secs:
                 self._next_tick_secs = time.monotonic() + _TICK_SECS
                 self._watch()
+                self._write_down()
                 self._screen.tick()
                 if self._screen.error is not None:
                     self._end(endings.Ending(endings.NODE_DIED, "live view failed"))
+        self._write_down()
         if self._screen.error is not None:
             raise self._screen.error
         ending = self._ending or endings.Ending(endings.FINISHED, "finished")

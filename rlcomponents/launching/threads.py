@@ -140,6 +140,11 @@ class NodeThread(watched.Node):
         self._wake.set()
         self._switch.wait_for_stop()
 
+    @property
+    def pid(self) -> int | None:
+        """See `Node`."""
+        return os.getpid()
+
     def _start(self) -> None:
         self._thread.start()
 

@@ -138,6 +138,11 @@ class Node(abc.ABC):
         self.failure: endings.Failure | None = None
         self.ended = False
 
+    @property
+    def pid(self) -> int | None:
+        """The process in which it runs, or ran last; None where there is none."""
+        return None
+
     @abc.abstractmethod
     def _start(self) -> None:
         """Starts the node; the attributes are as at its first start."""

@@ -1,0 +1,134 @@
+"""Tests of rlcomponents.launching.node_rows."""
+
+import os
+import pathlib
+
+import pytest
+
+from rlcomponents.launching import endings, node_rows, watched
+from rlcomponents.runs import node_table
+from rlcomponents.testing import fakes
+
+
+class _Node(watched.Node):
+    pid = os.getpid()
+
+    def _start(self) -> None:
+        pass
+
+    def poll(self) -> None:
+        pass
+
+    def request_stop(self) -> None:
+        pass
+
+    def interrupt(self) -> None:
+        pass
+
+    def kill(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path) -> _Node:
+    node = _Node("learner/0", tmp_path / "learner-0.log")
+    node.start()
+    return node
+
+
+def _rows(
+    path: pathlib.Path, node: watched.Node, clock: fakes.ManualClock
+) -> node_rows.NodeRows:
+    return node_rows.NodeRows(
+        path, [node], {"learner/0": "127.1.0.1"}, say=print, clock=clock
+    )
+
+
+def _only_row(path: pathlib.Path) -> node_table.NodeRow:
+    (row,) = node_table.read(path)
+    return row
+
+
+def test_a_running_node_has_its_process_address_and_memory(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "nodes.json"
+
+    _rows(path, node, fakes.ManualClock()).write()
+
+    row = _only_row(path)
+    assert (row.name, row.state, row.pid) == ("learner/0", "running", os.getpid())
+    assert row.host == "127.1.0.1"
+    assert row.memory_bytes > 1_000_000
+
+
+def test_steps_per_second_are_of_the_last_seconds(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    for steps in (0, 0, 0, 0, 0, 0, 10, 20):  # One look a second.
+        node.signs.steps = steps
+        rows.write()
+        clock.secs += 1.0
+
+    # 20 steps came since the look five seconds before the last.
+    assert _only_row(path).steps_per_sec == pytest.approx(4.0)
+
+
+def test_a_wait_is_told_with_its_length(node: _Node, tmp_path: pathlib.Path) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    now_secs = clock()
+    node.signs.take(now_secs, 3, True, "replay/0: 120 of 1000 items", 12.0)
+    clock.secs += 2.0
+
+    _rows(path, node, clock).write()
+
+    row = _only_row(path)
+    assert row.waiting_for == "replay/0: 120 of 1000 items"
+    assert row.waiting_secs == pytest.approx(14.0)
+    assert row.silent_secs == pytest.approx(2.0)
+
+
+def test_a_node_that_died_is_restarting_and_has_no_process(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "nodes.json"
+    node.failure = endings.Failure("failed")
+    node.ended = True
+
+    _rows(path, node, fakes.ManualClock()).write()
+
+    row = _only_row(path)
+    assert (row.state, row.pid, row.memory_bytes) == ("restarting", None, 0)
+
+
+def test_a_node_that_returned_has_ended(node: _Node, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "nodes.json"
+    node.ended = True
+
+    _rows(path, node, fakes.ManualClock()).write()
+
+    assert _only_row(path).state == "ended"
+
+
+def test_steps_of_an_earlier_start_do_not_count_in_rates(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    node.signs.steps = 100
+    rows.write()
+    clock.secs += 1.0
+    node.start()
+    rows.write()
+
+    assert _only_row(path).steps_per_sec == 0.0
+    assert _only_row(path).starts == 1
+
+
+def test_a_process_that_has_ended_uses_nothing() -> None:
+    assert node_rows.usage_of(2**22 + 1) == node_rows.Usage(0.0, 0)
