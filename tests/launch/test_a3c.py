@@ -165,6 +165,17 @@ def test_catch_is_learned_by_the_preset(start, tmp_path, store):
 
 @pytest.mark.learning
 @pytest.mark.timeout(900)
+def test_continuous_actions_are_learned_by_the_preset(start, tmp_path):
+    flags = ["--environment=control:cartpole:balance", "--max_steps=300000"]
+    script = start("a3c", tmp_path, *flags, "--run_dir=run")
+    exit_code, _, errors = script.wait()
+    assert (exit_code, errors) == (0, "")
+    score = summary.read(tmp_path / "run" / "summary.json").evaluation_return
+    assert score >= 600.0  # Random actions have 353, and 1,000 is the most.
+
+
+@pytest.mark.learning
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("recurrent", [True, False], ids=["lstm", "feed-forward"])
 def test_what_has_to_be_remembered_is_learned_with_a_memory_only(
     start, tmp_path, recurrent

@@ -50,7 +50,6 @@ class Linear:
             ),
             self.strategy,
             self.store,
-            target_period_steps=None,
         )
 
     def named(self, vector):
