@@ -307,6 +307,11 @@ def test_a_users_environment_that_works_is_launched(launched, users_game):
             ["--on_failure=restart", "--lp_launch_type=local_mt"],
             "--on_failure=restart needs nodes in processes of their own",
         ),
+        (["--node_network=closed"], "--node_network=closed is not supported: use auto"),
+        (
+            ["--node_network=private", "--lp_launch_type=local_mt"],
+            "--node_network=private needs nodes in processes of their own",
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(

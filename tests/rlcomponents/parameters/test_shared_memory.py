@@ -160,6 +160,27 @@ input()
     assert num_open() == before
 
 
+def test_who_has_inherited_the_memory_opens_it_without_the_creator():
+    handle = shared_memory.SharedMemory.create()
+    handle.open().grow(SIZE_BYTES)
+    out_of_reach = shared_memory.SharedMemory(0, handle._fd, handle._inode)
+    command = [sys.executable, "-c", OPEN + "print(memory.size_bytes)"]
+    found = subprocess.check_output(
+        [*command, pickled(out_of_reach)], pass_fds=shared_memory.kept_open(), text=True
+    )
+    assert found == f"{SIZE_BYTES}\n"
+
+
+def test_memory_is_for_children_as_long_as_it_is_kept_open():
+    before = set(shared_memory.kept_open())
+    handle = shared_memory.SharedMemory.create()
+    dropped = shared_memory.SharedMemory.create()
+    assert len(set(shared_memory.kept_open()) - before) == 2
+    handle.close()
+    del dropped
+    assert set(shared_memory.kept_open()) == before
+
+
 def test_a_lock_is_held_against_other_openings():
     handle = shared_memory.SharedMemory.create()
     first, second = handle.open(), handle.open()
