@@ -66,6 +66,29 @@ class Faulty(Guess):
         return super().step(action)._replace(reward=float('nan'))
 
 
+class Breaking(Guess):
+    '''Has no reward that is a number from its 301st step on.'''
+
+    _until = 10**9
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self._step = 0
+
+    def step(self, action):
+        self._step += 1
+        timestep = super().step(action)
+        if 300 < self._step <= self._until and not timestep.first():
+            return timestep._replace(reward=float('nan'))
+        return timestep
+
+
+class Hiccuping(Breaking):
+    '''Has three such steps.'''
+
+    _until = 303
+
+
 class Raising(Guess):
     def step(self, action):
         raise ZeroDivisionError('of the game')
