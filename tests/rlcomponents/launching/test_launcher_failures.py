@@ -61,6 +61,17 @@ def test_a_node_that_dies_again_and_again_ends_the_program(toy, run_dir, capsys)
 
 
 @pytest.mark.integration
+def test_a_node_that_says_that_no_start_would_help_ends_the_program(
+    toy, run_dir, capsys
+):
+    ending = _launch(toy, run_dir, "local_mp", "waits", "raises_fatal")
+    assert ending[:3] == (1, "node died", "raises_fatal/0")
+    assert ending.restarts == ()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("raises_fatal/0 failed with exit code 1: FatalError: a ")
+
+
+@pytest.mark.integration
 def test_a_completed_step_is_heard_of_before_the_node_dies(toy, run_dir):
     def end_at_the_fifth():
         run_dir.wait_for(5)

@@ -123,6 +123,11 @@ def dies_and_waits(run_dir):
     threading.Event().wait()
 
 
+def raises_fatal(run_dir):
+    pulse.current().completed_step()
+    raise pulse.FatalError("a thousand rewards in a row were NaN")
+
+
 def works(run_dir):
     """Completes steps until it is told to stop; ends the program if it is a restart."""
     life = pulse.current()
