@@ -1,14 +1,24 @@
 """Tests of rlcomponents.testing.faults."""
 
+import contextlib
 import os
 import pathlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from typing import Any
 
+import cloudpickle
+import launchpad as lp
 import pytest
 
+from rlcomponents import pulse
+from rlcomponents.launching import launcher
+from rlcomponents.nodes import stopping
 from rlcomponents.runs import node_table, run_folder
 from rlcomponents.testing import faults
 
@@ -127,3 +137,86 @@ def test_a_schedule_hits_and_raises_what_failed(
         faults.run_schedule(faults.Faults(run.path), schedule)
 
     assert process.wait() == -signal.SIGKILL
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self) -> int:
+        self._count += 1
+        return self._count
+
+
+def _ask_for_ever(counter: Any) -> None:
+    while not stopping.wait_for_stop(0.02):
+        call = counter.futures.add()
+        futures.wait([call], timeout=0.5)
+        if call.done() and call.exception() is None:
+            pulse.current().completed_step()
+
+
+@pytest.fixture
+def running(tmp_path: pathlib.Path) -> Iterator[run_folder.RunFolder]:
+    """A program of a server and a client, which runs while the test does."""
+    program = lp.Program("asking")
+    with program.group("counter"):
+        counter = program.add_node(lp.CourierNode(_Counter))
+    with program.group("client"):
+        program.add_node(lp.PyNode(_ask_for_ever, counter))
+    over = threading.Event()
+
+    def end() -> None:
+        if over.is_set():
+            raise StopIteration
+
+    def run() -> None:
+        with contextlib.suppress(StopIteration):
+            launcher.launch(program, tmp_path, on_tick=end, network="private")
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield run_folder.RunFolder(tmp_path)
+    over.set()
+    thread.join()
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+def _wait_for_row(
+    run: run_folder.RunFolder, is_wanted: Callable[[node_table.NodeRow], bool]
+) -> node_table.NodeRow:
+    """Returns the client's row once it is as wanted."""
+    for _ in range(600):
+        for row in node_table.read(run.nodes_json):
+            if row.name == "client/0" and is_wanted(row):
+                return row
+        time.sleep(0.1)
+    raise TimeoutError("The client's row has not become what it should.")
+
+
+@pytest.mark.integration
+def test_a_node_that_is_cut_off_answers_nobody_until_the_link_is_back(
+    running: run_folder.RunFolder,
+) -> None:
+    harm = faults.Faults(running.path)
+    _wait_for_row(running, lambda row: row.steps > 0)
+
+    with harm.cut_off("counter/0"):
+        _wait_for_row(running, lambda row: row.steps_per_sec == 0.0)
+    steps = _wait_for_row(running, lambda row: row.steps > 0).steps
+
+    _wait_for_row(running, lambda row: row.steps > steps + 5)
+
+
+@pytest.mark.integration
+def test_a_killed_node_is_found_again_with_another_process(
+    running: run_folder.RunFolder,
+) -> None:
+    harm = faults.Faults(running.path)
+    _wait_for_row(running, lambda row: row.steps > 0)
+
+    pid = harm.kill("client/0")
+
+    assert harm.wait_for_process("client/0", other_than=pid) != pid
+    assert _wait_for_row(running, lambda row: row.steps > 0 and row.starts == 1)
