@@ -110,6 +110,7 @@ class Coordinator(acme_core.Worker):
         )
         self._next_checkpoint_secs = clock() + checkpoint_period_secs
         self._saved: core.StoreStatistics | None = None
+        self._last_row: dict[str, Any] | None = None
 
     def step(self) -> bool:
         """Does one round: reads, logs, and saves where it is due.
@@ -118,6 +119,7 @@ class Coordinator(acme_core.Worker):
             Whether the program is at its end.
         """
         statistics, row = self._look()
+        self._last_row = row
         if not (self._is_starting(statistics) and self._goes_on):
             self._write_row(row)
         # Workers stand still once the steps are taken; the last evaluation comes then.
@@ -145,6 +147,13 @@ class Coordinator(acme_core.Worker):
                         self._stop_program()
                         return
             self.stop()
+        except core.StoreUnavailableError as error:
+            # A store waits for shards that are away until a stop is asked for.
+            if not self._wait_for_stop(0):
+                raise
+            pulse.current().say(f"No last checkpoint, the one before stays: {error}")
+            if self._last_row is not None:
+                self._write_summary("stopped", self._last_row)
         finally:
             self.close()
 

@@ -304,7 +304,7 @@ def test_more_shards_than_parameters_are_refused_in_one_sentence(program_of):
     config = make_config(num_parameter_shards=1_000)
     layout = nodes.layouts.ParameterLayout(["w"], [[999]])
     with pytest.raises(ValueError, match="1000") as error:
-        nodes._store_maker(config, [None] * 1_000)(layout)
+        nodes._store_maker(config, [None] * 1_000, lambda secs: False)(layout)
     assert str(error.value).count(".") <= 1
     assert not program_harness.stopped
 

@@ -721,3 +721,28 @@ def test_a_full_disk_is_said_once_and_the_run_goes_on(program, monkeypatch):
     assert program.checkpoints() == ["step_000000000010", "step_000000000050"]
     assert program.summary().agent_steps == 50
     assert len(said) == 2
+
+
+def test_a_stop_while_a_shard_is_away_is_an_end_like_any_other(program):
+    away = [False]
+
+    def statistics():
+        if away[0]:
+            raise core.StoreUnavailableError("shard 0 is away")
+        return program.store.statistics()
+
+    stop = fakes.StopAfter(1)
+    coordinator = program.coordinator(statistics=statistics, wait_for_stop=stop)
+    program.learn(40)
+    coordinator.step()
+    away[0] = True
+    coordinator.run()
+    assert (program.summary().reason, program.summary().agent_steps) == ("stopped", 40)
+
+
+def test_a_shard_that_is_away_without_a_stop_is_an_error(program):
+    def statistics():
+        raise core.StoreUnavailableError("shard 0 is away")
+
+    with pytest.raises(core.StoreUnavailableError):
+        program.coordinator(statistics=statistics).run()
