@@ -11,7 +11,7 @@ import pytest
 import reverb
 from dm_env import specs as dm_env_specs
 
-from rlcomponents import specs
+from rlcomponents import pulse, specs
 from rlcomponents.replay import limits as replay_limits
 from rlcomponents.replay import servers, tables
 
@@ -100,3 +100,14 @@ def serve_elsewhere(resources):
         return process
 
     return serve
+
+
+@pytest.fixture
+def said(resources):
+    """The pulse of this process; `lines` are what was said to the user."""
+    lines = []
+    noted = pulse.Pulse(say=lines.append)
+    noted.lines = lines
+    resources.callback(pulse.use_in_this_process, pulse.current())
+    pulse.use_in_this_process(noted)
+    return noted

@@ -16,7 +16,6 @@ import tensorflow as tf
 from dm_env import specs as dm_env_specs
 from reverb.cc import schema_pb2
 
-from rlcomponents import pulse
 from rlcomponents.replay import adders, servers, tables
 
 SCALAR = dm_env_specs.Array((), np.float32)
@@ -475,17 +474,6 @@ def test_an_item_is_described_by_the_signature(make_spec):
     assert signature["observation"][0].shape == (3, 2, 2)
     assert signature["next_observation"][0].dtype == tf.uint8
     assert signature["step"].shape == (3,)
-
-
-@pytest.fixture
-def said(resources):
-    """Catches what is said to the user; also gives the pulse of this process."""
-    lines = []
-    noted = pulse.Pulse(say=lines.append)
-    noted.lines = lines
-    resources.callback(pulse.use_in_this_process, pulse.current())
-    pulse.use_in_this_process(noted)
-    return noted
 
 
 class _Actor:

@@ -1,5 +1,7 @@
 """Tests of rlcomponents.replay.batches, on real servers in this process."""
 
+import os
+import signal
 import threading
 
 import dm_env
@@ -233,3 +235,45 @@ def test_a_shard_that_ends_is_passed_over_and_joins_in_when_it_is_back(
     serve_elsewhere(port, value=3.0, num_items=5)
     draw_until(3.0)
     draw_until(1.0)
+
+
+@pytest.mark.integration
+def test_a_hung_shard_holds_up_neither_the_others_nor_closing(
+    make_spec, make_replay, draw_from, serve_elsewhere
+):
+    spec = make_spec(SCALAR)
+    here = make_replay(spec)
+    _fill(here, spec, np.full(5, 1, np.float32))
+    port = portpicker.pick_unused_port()
+    elsewhere = serve_elsewhere(port, value=2.0, num_items=5)
+    source = draw_from([here.address, f"localhost:{port}"], spec)
+    while source.next_batch(LONG_SECS).observation.numpy()[0] != 2.0:
+        pass
+    os.kill(elsewhere.pid, signal.SIGSTOP)
+    drawn = [source.next_batch(LONG_SECS).observation.numpy()[0] for _ in range(50)]
+    assert drawn.count(2.0) <= 3  # Those that were ready or on their way.
+    os.kill(elsewhere.pid, signal.SIGCONT)
+    while source.next_batch(LONG_SECS).observation.numpy()[0] != 2.0:
+        pass
+
+
+def test_whoever_waits_says_what_each_shard_lacks(
+    make_spec, make_replay, draw_from, said
+):
+    spec = make_spec(SCALAR)
+    replay = make_replay(spec, min_items=10)
+    _fill(replay, spec, np.arange(8, dtype=np.float32))  # 7 items.
+    source = draw_from([replay.address, NOWHERE], spec, names=["mine", "replay/1"])
+    seen = set()
+
+    def look():
+        while source.next_batch(0.1) is None:
+            pass
+
+    learner = threading.Thread(target=look)
+    learner.start()
+    while "mine: 7 of 10 items; replay/1: no answer" not in seen:
+        seen.add(said.waiting_for)  # The time limit of the test ends a failure.
+    _fill(replay, spec, np.arange(5, dtype=np.float32))
+    learner.join(LONG_SECS)
+    assert said.waiting_for is None
