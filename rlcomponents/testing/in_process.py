@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import traceback
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,56 @@ class InProcessClient:
             return getattr(self._instance, method)(*args, **kwargs)
         except Exception:
             raise RuntimeError(traceback.format_exc()) from None
+
+
+class Unavailable(Exception):
+    """What courier raises where the server is gone, with its code."""
+
+    code = types.SimpleNamespace(name="UNAVAILABLE")
+
+
+class FlakyClient(InProcessClient):
+    """Reaches an object, or fails as a test says.
+
+    Attributes:
+        calls: Names of the methods that were called.
+        fails: Called with the name before each call. Returns how that fails: with an
+            exception, with a future that never ends, or not (None).
+    """
+
+    def __init__(self, instance: Any, address: str = "in process") -> None:
+        """See `InProcessClient`."""
+        super().__init__(instance, address)
+        self.calls: list[str] = []
+        self.fails: Callable[[str], Failure | None] = lambda method: None
+
+    def fail_once(self, method: str, failure: "Failure") -> None:
+        """Lets the next call of a method fail."""
+
+        def fails(called: str) -> Failure | None:
+            if called != method:
+                return None
+            self.fails = lambda called: None
+            return failure
+
+        self.fails = fails
+
+    def _submit(
+        self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> concurrent.futures.Future:
+        self.calls.append(method)
+        failure = self.fails(method)
+        if failure is None:
+            return super()._submit(method, args, kwargs)
+        if isinstance(failure, concurrent.futures.Future):
+            return failure
+        failed: concurrent.futures.Future = concurrent.futures.Future()
+        failed.set_exception(failure)
+        return failed
+
+
+Failure = Exception | concurrent.futures.Future
+"""How a call of `FlakyClient` fails."""
 
 
 class _AsyncClient:

@@ -1,13 +1,11 @@
 """The sharded store: over shards in this process, and over courier servers."""
 
-import socket
-import types
 from concurrent import futures
 
 import numpy as np
 import pytest
 
-from rlcomponents import core, pulse, schedules
+from rlcomponents import core, schedules
 from rlcomponents.parameters import shard, sharded_client, update_rules
 from rlcomponents.testing import in_process, store_contract
 
@@ -98,53 +96,10 @@ class SilentClient:
         return call
 
 
-class Unavailable(Exception):
-    """What courier raises, with its code."""
-
-    code = types.SimpleNamespace(name="UNAVAILABLE")
-
-
-class FlakyClient(in_process.InProcessClient):
-    """Reaches a shard, or fails as the test says.
-
-    Attributes:
-        calls: Names of the methods that were called.
-        fails: Called before each call with its name. Returns how it fails: with an
-            exception, without an answer (a future), or not (None).
-    """
-
-    def __init__(self, instance):
-        super().__init__(instance)
-        self.calls = []
-        self.fails = lambda method: None
-
-    def _submit(self, method, args, kwargs):
-        self.calls.append(method)
-        failure = self.fails(method)
-        if failure is None:
-            return super()._submit(method, args, kwargs)
-        if isinstance(failure, futures.Future):
-            return failure
-        failed = futures.Future()
-        failed.set_exception(failure)
-        return failed
-
-    def fail_once(self, method, failure):
-        """Lets the next call of a method fail."""
-
-        def fails(called):
-            if called != method:
-                return None
-            self.fails = lambda called: None
-            return failure
-
-        self.fails = fails
-
-
 def make_flaky(call_timeout_secs=5.0):
     """Returns an initialised store of two shards, and its clients."""
     settings = store_contract.StoreSettings()
-    clients = [FlakyClient(settings.make_shard()) for _ in range(2)]
+    clients = [in_process.FlakyClient(settings.make_shard()) for _ in range(2)]
     store = make_client(clients, call_timeout_secs=call_timeout_secs)
     store.initialise(ONES)
     return store, clients
@@ -156,7 +111,11 @@ def parts_of(vector):
 
 def test_a_pull_waits_until_a_shard_is_back():
     store, clients = make_flaky(call_timeout_secs=0.3)
-    failures = [Unavailable("Socket closed"), futures.Future(), Unavailable("gone")]
+    failures = [
+        in_process.Unavailable("Socket closed"),
+        futures.Future(),
+        in_process.Unavailable("gone"),
+    ]
     clients[1].fails = lambda method: failures.pop(0) if failures else None
     snapshot = store.pull()
     np.testing.assert_array_equal(snapshot.vector, ONES)
@@ -171,7 +130,7 @@ def test_a_pull_that_waited_is_new_from_every_shard():
     def fails(method):
         clients[1].fails = lambda method: None
         other.push(ONES, versions, steps=1)  # After shard 0 has answered, perhaps.
-        return Unavailable("Socket closed")
+        return in_process.Unavailable("Socket closed")
 
     clients[1].fails = fails
     np.testing.assert_array_equal(store.pull().vector, 0 * ONES)
@@ -180,53 +139,17 @@ def test_a_pull_that_waited_is_new_from_every_shard():
 def test_statistics_and_initial_parameters_wait_too():
     store, clients = make_flaky()
     for method in ("statistics", "initialise"):
-        clients[0].fail_once(method, Unavailable("Socket closed"))
-    clients[0].fail_once("statistics", Unavailable("Socket closed"))
+        clients[0].fail_once(method, in_process.Unavailable("Socket closed"))
+    clients[0].fail_once("statistics", in_process.Unavailable("Socket closed"))
     assert store.statistics().updates == 0
-    clients[0].fail_once("initialise", Unavailable("Socket closed"))
+    clients[0].fail_once("initialise", in_process.Unavailable("Socket closed"))
     assert not store.initialise(ONES)
-
-
-def test_the_node_says_for_which_shard_it_waits():
-    store, clients = make_flaky()
-    said = []
-
-    def fails(method):
-        said.append(pulse.current().waiting_for)
-        return Unavailable("Socket closed") if len(said) < 3 else None
-
-    clients[1].fails = fails
-    store.pull()
-    assert said[1:] == ["parameters/1: Socket closed"] * 2 + ["parameters"]
-    assert pulse.current().waiting_for is None
-
-
-@pytest.mark.parametrize(
-    ("failure", "reason"),
-    [(Unavailable("Socket closed"), "Socket closed"), (None, "no answer to")],
-)
-def test_a_request_to_stop_ends_the_wait_for_a_shard(failure, reason):
-    stop = [False, False, True]
-    store, clients = make_flaky()
-    store = make_client(
-        clients,
-        call_timeout_secs=0.3,
-        should_stop=lambda: stop.pop(0) if len(stop) > 1 else stop[0],
-    )
-    store.statistics()
-    store.pull()
-    clients[1].fails = lambda method: failure or futures.Future()
-    with pytest.raises(
-        core.StoreUnavailableError,
-        match=rf"is to stop, .* by 1 of 2 .*shard 1 at in process: {reason}",
-    ):
-        store.pull()
 
 
 def test_a_lost_push_is_said_and_never_sent_again():
     store, clients = make_flaky()
     snapshot = store.pull()
-    clients[1].fail_once("push", Unavailable("Socket closed"))
+    clients[1].fail_once("push", in_process.Unavailable("Socket closed"))
     result = store.push(ONES, snapshot.versions, steps=1)
     assert result.verdicts == (core.Verdict.APPLIED, core.Verdict.LOST)
     assert not result.applied
@@ -252,7 +175,7 @@ def test_a_shard_that_hangs_holds_up_one_push_only():
 def test_steps_that_a_shard_lost_are_not_counted_twice():
     store, clients = make_flaky()
     store.add_steps(3)
-    clients[0].fail_once("add_steps", Unavailable("Socket closed"))
+    clients[0].fail_once("add_steps", in_process.Unavailable("Socket closed"))
     assert store.add_steps(4) == 3
     assert clients[0].calls.count("add_steps") == 2
     assert store.add_steps(5) == 8
@@ -292,26 +215,6 @@ def test_a_gradient_for_a_shard_that_was_restored_is_discarded_there():
     assert snapshot.versions == (core.Version(0, 3), core.Version(2, 1))
     first, second = parts_of(snapshot.vector)
     assert (set(first), set(second)) == ({-2.0}, {0.0})
-
-
-def test_an_address_is_called_only_once_somebody_listens_there():
-    with socket.socket() as server:
-        server.bind(("localhost", 0))
-        client = FlakyClient(store_contract.StoreSettings().make_shard())
-        client.address = f"localhost:{server.getsockname()[1]}"
-        looks = []
-
-        def should_stop():
-            assert not client.calls
-            looks.append(pulse.current().waiting_for)
-            if len(looks) == 3:
-                server.listen()
-            return False
-
-        store = make_client([client], should_stop=should_stop)
-        assert store.initialise(ONES)
-    assert looks == ["parameters/0: nobody listens there"] * 3
-    assert client.calls == ["initialise"]
 
 
 def test_at_most_one_push_is_in_flight_to_a_shard():

@@ -57,3 +57,13 @@ def test_calls_run_at_the_same_time():
 
     client = in_process.InProcessClient(Meeting())
     assert all(call.result() for call in [client.futures.meet(), client.futures.meet()])
+
+
+def test_a_flaky_client_fails_as_it_is_told():
+    client = in_process.FlakyClient(Instance())
+    client.fail_once("add", in_process.Unavailable("gone"))
+    with pytest.raises(in_process.Unavailable, match="gone") as caught:
+        client.futures.add(1).result()
+    assert caught.value.code.name == "UNAVAILABLE"
+    assert client.futures.add(1).result() == 1
+    assert client.calls == ["add", "add"]
