@@ -15,11 +15,15 @@ from rlcomponents import core, finite, pulse, seeding
 from rlcomponents.nodes import best_parameters, program_checkpoints
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.parameters import layout as layouts
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, node_state, run_folder, worker_report
 
 WaitForStop = Callable[[float], bool]
 """Waits so many seconds; returns whether the program is asked to stop."""
+
+StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
+"""Opens a node's store once the node knows its network."""
 
 
 class WorkerFiles(NamedTuple):

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from agents import run_nodes, saved_policy
+from agents import evaluation, run_nodes, saved_policy
 from agents.asynchronous import stores
 from agents.asynchronous.config import AsyncConfig
 from rlcomponents import environment_batch, seeding, specs
-from rlcomponents.actors import store_sync
 from rlcomponents.environments import wrappers
 from rlcomponents.learners import async_worker, rollouts
 from rlcomponents.nodes import evaluator as evaluators
@@ -101,16 +100,11 @@ def make_evaluator(
     make_player: saved_policy.PlayerMaker,
     wait_for_stop: run_nodes.WaitForStop,
 ) -> evaluators.Evaluator:
-    """Builds the evaluator, with a network and an environment of its own."""
-    environment = run_nodes.make_evaluation_environment(config)
-    player = make_player(config, specs.make_environment_spec(environment))
-    sync = store_sync.StoreSync(
-        stores.open_store(
-            config, run_dir, player.variables.layout, place, wait_for_stop
-        ),
-        player.variables,
-        period_steps=1,
-    )
-    return run_nodes.make_evaluator(
-        config, run_dir, sync.pull, environment, player.actor, wait_for_stop
+    """Builds the evaluator."""
+    return evaluation.make_evaluator(
+        config,
+        run_dir,
+        make_player,
+        lambda layout: stores.open_store(config, run_dir, layout, place, wait_for_stop),
+        wait_for_stop,
     )

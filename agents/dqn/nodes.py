@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from acme import core as acme_core
 
-from agents import optimisation, parameter_shards, run_nodes
+from agents import evaluation, optimisation, parameter_shards, run_nodes
 from agents.dqn import parts
 from agents.dqn.config import DQNConfig
 from rlcomponents import array_files, pulse
@@ -121,8 +121,8 @@ def make_agent(
     bundle = parts.make_bundle(
         config, run_dir, make_store, wait_for_stop, name="dqn-0", act_on_newest=True
     )
-    evaluator = parts.make_evaluator(
-        config, run_dir, lambda layout: bundle.store, wait_for_stop
+    evaluator = evaluation.make_evaluator(
+        config, run_dir, parts.make_player, lambda layout: bundle.store, wait_for_stop
     )
     coordinator = run_nodes.make_coordinator(
         config,

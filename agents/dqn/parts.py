@@ -15,20 +15,15 @@ from agents import run_nodes, saved_policy
 from agents.dqn import replays
 from agents.dqn.config import DQNConfig
 from rlcomponents import core, environment_loop, finite, seeding, specs, states
-from rlcomponents.actors import epsilon_greedy, q_values, store_sync
+from rlcomponents.actors import epsilon_greedy, q_values
 from rlcomponents.learners import actor_learner as actor_learners
 from rlcomponents.learners import dqn as dqn_learners
 from rlcomponents.losses import outliers
 from rlcomponents.networks import q_network
-from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.nodes import reporting
-from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import tf_variables
 from rlcomponents.replay import transitions
 from rlcomponents.runs import node_state
-
-StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
-"""Makes a worker's store once the worker knows its network."""
 
 Spread = Callable[[float], float]
 """Maps the program's epsilon to that of one actor."""
@@ -99,7 +94,7 @@ class Bundle(NamedTuple):
 def make_bundle(
     config: DQNConfig,
     run_dir: str,
-    make_store: StoreMaker,
+    make_store: run_nodes.StoreMaker,
     wait_for_stop: run_nodes.WaitForStop,
     *,
     name: str,
@@ -226,23 +221,6 @@ class _Game:
         # Else replay was saved at another moment, and has another step before the next.
         if state["num_added_steps"] == self._num_added_steps():
             self._loop.restore(state["loop"])
-
-
-def make_evaluator(
-    config: DQNConfig,
-    run_dir: str,
-    make_store: StoreMaker,
-    wait_for_stop: run_nodes.WaitForStop,
-) -> evaluators.Evaluator:
-    """Builds the evaluator, with a network and an environment of its own."""
-    environment = run_nodes.make_evaluation_environment(config)
-    player = make_player(config, specs.make_environment_spec(environment))
-    sync = store_sync.StoreSync(
-        make_store(player.variables.layout), player.variables, period_steps=1
-    )
-    return run_nodes.make_evaluator(
-        config, run_dir, sync.pull, environment, player.actor, wait_for_stop
-    )
 
 
 def make_player(

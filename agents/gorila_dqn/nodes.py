@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agents import parameter_shards, run_nodes
+from agents import evaluation, parameter_shards, run_nodes
 from agents.dqn import parts, replays
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import environment_loop, exploration, seeding, specs
@@ -183,14 +183,18 @@ def make_evaluator(
     wait_for_stop: run_nodes.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator."""
-    return parts.make_evaluator(
-        config, run_dir, _store_maker(config, shards, wait_for_stop), wait_for_stop
+    return evaluation.make_evaluator(
+        config,
+        run_dir,
+        parts.make_player,
+        _store_maker(config, shards, wait_for_stop),
+        wait_for_stop,
     )
 
 
 def _store_maker(
     config: GorilaConfig, shards: Sequence[Any], wait_for_stop: run_nodes.WaitForStop
-) -> parts.StoreMaker:
+) -> run_nodes.StoreMaker:
     def make(layout: layouts.ParameterLayout) -> sharded_client.ShardedClient:
         return parameter_shards.open_store(
             config,

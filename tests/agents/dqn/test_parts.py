@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from agents import optimisation
+from agents import evaluation, optimisation
 from agents.dqn import config as dqn_config
 from agents.dqn import parts
 from rlcomponents import specs
@@ -304,8 +304,8 @@ def test_the_evaluator_plays_with_the_stores_newest_parameters(tape, tmp_path):
         return made[0]
 
     folder = run_folder.RunFolder(tmp_path)
-    evaluator = parts.make_evaluator(
-        config, str(tmp_path), make_store, threading.Event().wait
+    evaluator = evaluation.make_evaluator(
+        config, str(tmp_path), parts.make_player, make_store, threading.Event().wait
     )
     assert not evaluator.step()  # Nothing is due before the first steps.
     made[0].add_steps(10)
