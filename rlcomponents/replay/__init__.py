@@ -8,6 +8,8 @@ steps         an actor's steps, checked and cut into items; pure
 rows          rows of observations in memory; pure
 memory        replay in the memory of one process, to the bit the same each time; pure
 tables        Reverb tables of transitions
+saves         saves of a server in a folder, the newest whole or not at all; pure
+restoring     saves made to fit the tables of today
 servers       Reverb servers: one in this process, one as a node, and what they hold
 adders        an actor's steps into transitions in a table
 batches       batches of transitions out of any number of servers

@@ -4,14 +4,21 @@ A Reverb server listens on every interface of its host and asks nobody for a pas
 run it where the network is trusted.
 """
 
+import errno
 import math
 import os
+import pathlib
+import shutil
 import socket
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import reverb
+import tensorflow as tf
 
+from rlcomponents import pulse
+from rlcomponents.replay import restoring, saves
 from rlcomponents.replay import tables as replay_tables
 
 
@@ -51,21 +58,35 @@ def make_server(
 class LocalReplay:
     """A replay server inside this process. Thread-safe.
 
-    Adders reach it at `address` like any other server; batches are drawn from its
-    memory, not over the network. Nothing outside this process needs to know of it.
+    Adders reach it at `address` like any other server; batches drawn in this process
+    come from its memory, not over the network.
     """
 
     def __init__(
-        self, tables: Sequence[reverb.Table], *, checkpoint_dir: str = os.devnull
+        self,
+        tables: Sequence[reverb.Table],
+        port: int | None = None,
+        *,
+        folder: str | pathlib.Path | None = None,
     ) -> None:
-        """Starts the server on a free port.
+        """Starts the server with what was saved in its folder, if anything was.
+
+        A save that is damaged, or of other tables, is left alone with one sentence to
+        the user, and the server starts empty.
 
         Args:
             tables: Of `tables.make_tables`; not served by anybody else.
-            checkpoint_dir: See `make_server`.
+            port: Port to listen on. None: one that is free.
+            folder: Where `save` writes; see `saves`. None: nowhere.
         """
-        self._tables = tuple(tables)
-        self._server = make_server(self._tables, checkpoint_dir=checkpoint_dir)
+        self._folder = None if folder is None else pathlib.Path(folder).absolute()
+        self._lock = threading.Lock()
+        if self._folder is None:
+            self._server = make_server(tables, port)
+        else:
+            self._server = _start_from_save(tables, port, self._folder)
+        self._client = reverb.Client(self.address)
+        self._num_items = 0
 
     @property
     def address(self) -> str:
@@ -74,8 +95,37 @@ class LocalReplay:
 
     @property
     def num_items(self) -> int:
-        """Items in all tables."""
-        return sum(table.info.current_size for table in self._tables)
+        """Items in all tables; as of the last answer where there is none now."""
+        # Not of the tables that were given: they stay empty where a save was loaded.
+        try:
+            tables = self._client.server_info(1)
+        except (reverb.DeadlineExceededError, RuntimeError):
+            return self._num_items
+        self._num_items = sum(table.current_size for table in tables.values())
+        return self._num_items
+
+    def save(self) -> None:
+        """Writes what it holds to its folder, in place of the save before.
+
+        Inserts and samples wait while Reverb notes what there is, about 3 s for a
+        million items, and go on while it writes.
+
+        Raises:
+            ValueError: It has no folder.
+            OSError: The disk took no more; the save before is still there.
+        """
+        if self._folder is None:
+            raise ValueError("A replay without a folder cannot be saved.")
+        saving = saves.saving(self._folder)
+        with self._lock:
+            try:
+                written = pathlib.Path(self._client.checkpoint())
+                num_items = restoring.count_items(written)
+                saves.publish(written, self._folder, num_items)
+            except RuntimeError as error:
+                raise OSError(_errno_of(str(error)), str(error)) from error
+            finally:
+                shutil.rmtree(saving, ignore_errors=True)
 
     def close(self) -> None:
         """Stops the server. Close what draws from it first."""
@@ -132,3 +182,42 @@ def info(
         min_items=found.rate_limiter_info.min_size_to_sample,
         capacity_items=found.max_size,
     )
+
+
+def _start_from_save(
+    tables: Sequence[reverb.Table], port: int | None, folder: pathlib.Path
+) -> reverb.Server:
+    saves.tidy(folder)
+    save = saves.newest(folder)
+    saving, loading = saves.saving(folder), saves.loading(folder)
+    if save is None:
+        return make_server(tables, port, checkpoint_dir=str(saving))
+    try:
+        saves.check(save)
+        num_dropped = restoring.prepare(save.path, tables, loading)
+        server = reverb.Server(
+            tables,
+            port,
+            reverb.checkpointers.DefaultCheckpointer(
+                str(saving), fallback_checkpoint_path=str(loading)
+            ),
+        )
+    except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
+        pulse.current().say(f"{save.path} is skipped, and replay begins empty: {error}")
+        return make_server(tables, port, checkpoint_dir=str(saving))
+    finally:
+        shutil.rmtree(loading, ignore_errors=True)
+    if num_dropped:
+        pulse.current().say(
+            f"{num_dropped:,} transitions of {save.path} found no room in replay: the "
+            "oldest ones."
+        )
+    return server
+
+
+def _errno_of(message: str) -> int:
+    """Finds out what the disk's trouble was, of which Reverb tells only the words."""
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES):
+        if os.strerror(number).lower() in message.lower():
+            return number
+    return errno.EIO

@@ -42,15 +42,17 @@ def resources():
 
 
 @pytest.fixture
-def make_replay(resources, tmp_path):
+def make_replay(resources, tmp_path_factory):
     """Starts a replay server; `once=True` gives each item once, oldest first."""
 
-    def make(spec, *, once=False, **limits):
+    def make(spec, *, once=False, folder=None, **limits):
         values = {"max_items": 10_000, "min_items": 1, "batch_size": 1} | limits
         [table] = tables.make_tables(spec, replay_limits.ReplayLimits(**values))
         if once:
             table = table.replace(sampler=reverb.selectors.Fifo(), max_times_sampled=1)
-        replay = servers.LocalReplay([table], checkpoint_dir=str(tmp_path / "saved"))
+        replay = servers.LocalReplay(
+            [table], folder=folder or tmp_path_factory.mktemp("saved")
+        )
         resources.callback(replay.close)
         return replay
 
