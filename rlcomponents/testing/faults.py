@@ -1,13 +1,10 @@
 """Does harm to a running program, on purpose and on a schedule.
 
-    python launch/gorila_dqn.py --run_dir=runs/mine &
-    python -m rlcomponents.testing.faults runs/mine \
-        kill:bundle/1@30 stop:bundle/0@60+20 slow:actor/0@60+30x0.2 \
-        cut:parameters/0@90+10 fill_disk@120+15
+    harm = faults.Faults(run_dir)
+    pid = harm.kill("bundle/1")
+    harm.wait_for_process("bundle/1", other_than=pid)
 
-kills bundle/1 30 s from now, stops bundle/0 after 60 s for 20 s, lets actor/0 run for a
-fifth of the time for 30 s, lets nobody reach parameters/0 for 10 s, and leaves no room
-on the run folder's disk for 15 s. In tests: `Faults(run_dir).kill("bundle/1")`.
+From a terminal: `launch/harm.py`.
 
 Nodes are found through the run folder, so this works on any program that our launcher
 runs in processes (`local_mp`) on this machine, from any process of the same user.
@@ -23,7 +20,6 @@ import shutil
 import signal
 import socket
 import struct
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -265,20 +261,6 @@ def run_schedule(faults: Faults, schedule: Sequence[Fault]) -> None:
         raise errors[0]
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs the schedule on the command line; returns the exit code."""
-    if len(arguments) < 2:
-        print(f"usage: RUN_DIR FAULT...\n\n{__doc__}", file=sys.stderr)
-        return 2
-    try:
-        schedule = [parse(text) for text in arguments[1:]]
-        run_schedule(Faults(arguments[0]), schedule)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
 def _do(faults: Faults, fault: Fault) -> None:
     if fault.kind == "kill":
         faults.kill(fault.node)
@@ -356,7 +338,3 @@ def _change_route(message_type: int, host: str) -> int:
         kernel.send(header + route)
         answer = kernel.recv(4096)
     return -int(struct.unpack_from("i", answer, 16)[0])
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
