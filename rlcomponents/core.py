@@ -97,6 +97,11 @@ class PushResult(NamedTuple):
         """Whether every shard applied its part."""
         return all(verdict is Verdict.APPLIED for verdict in self.verdicts)
 
+    @property
+    def lost(self) -> bool:
+        """Whether some shard did not answer."""
+        return Verdict.LOST in self.verdicts
+
 
 class NotInitialisedError(RuntimeError):
     """The store holds no parameters yet: nobody has called `initialise`."""

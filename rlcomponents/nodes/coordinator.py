@@ -226,6 +226,7 @@ class Coordinator(acme_core.Worker):
             "mean_staleness_updates": statistics.mean_staleness_updates,
             "discarded_stale": statistics.discarded_stale,
             "discarded_outlier": self._workers.count("discarded_outlier"),
+            "discarded_lost": self._workers.count("discarded_lost"),
             "discarded_nonfinite": self._workers.count("discarded_nonfinite"),
             "replay_items": self._workers.replay_items,
             "replay_capacity_items": self._replay_capacity_items,

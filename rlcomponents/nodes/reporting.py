@@ -173,8 +173,7 @@ class ReportingAsyncWorker:
         self._report.add_steps(step.steps)
         for episode in step.episodes:
             self._report.add_episode(episode.episode_return)
-        if step.loss is not None:
-            self._report.add_update(step.loss, outlier=False)
+        _add_update(self._report, step)
         global_steps = self._worker.snapshot.steps + step.steps
         if self._report.is_due() or global_steps >= self._max_steps:
             self._report.write(epsilon=self._worker.epsilon)
@@ -182,9 +181,13 @@ class ReportingAsyncWorker:
         return global_steps
 
 
-def _add_update(report: worker_report.WorkerReport, step: dqn.LearnerStep) -> None:
+def _add_update(
+    report: worker_report.WorkerReport,
+    step: dqn.LearnerStep | async_worker.WorkerStep,
+) -> None:
     if step.loss is not None:
-        report.add_update(step.loss, outlier=step.push is None)
+        lost = step.push is not None and step.push.lost
+        report.add_update(step.loss, outlier=step.push is None, lost=lost)
 
 
 def _waiting_for_replay(num_items: int | None, min_items: int) -> str:

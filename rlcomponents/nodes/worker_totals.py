@@ -11,7 +11,7 @@ from typing import Any
 from rlcomponents.runs import metrics, run_folder
 
 _RECENT_EPISODES = 100
-_COUNTS = ("episodes", "discarded_outlier", "discarded_nonfinite")
+_COUNTS = ("episodes", "discarded_outlier", "discarded_lost", "discarded_nonfinite")
 _NOW = ("replay_items", "waiting")
 
 

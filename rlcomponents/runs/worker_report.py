@@ -42,6 +42,7 @@ class WorkerReport:
             "episodes": 0,
             "updates": 0,
             "discarded_outlier": 0,
+            "discarded_lost": 0,
             "discarded_nonfinite": 0,
         }
 
@@ -54,9 +55,16 @@ class WorkerReport:
         self._counts["episodes"] += 1
         self._returns.append(episode_return)
 
-    def add_update(self, loss: float, *, outlier: bool) -> None:
-        """Notes a gradient: one that was pushed, or one discarded as an outlier."""
+    def add_update(self, loss: float, *, outlier: bool, lost: bool = False) -> None:
+        """Notes a gradient: one that was pushed, or one discarded as an outlier.
+
+        Args:
+            loss: Mean loss of its batch.
+            outlier: Whether it was discarded.
+            lost: Whether it was pushed, but some shard did not answer.
+        """
         self._counts["discarded_outlier" if outlier else "updates"] += 1
+        self._counts["discarded_lost"] += lost
         self._losses.append(loss)
 
     def save(self) -> dict[str, Any]:

@@ -145,6 +145,13 @@ def test_only_one_learner_counts_what_is_in_replay(report, reporter):
     assert reporter.rows[0]["replay_items"] is None
 
 
+def test_a_gradient_that_a_shard_did_not_answer_is_counted_as_lost(report, reporter):
+    verdicts = (core.Verdict.APPLIED, core.Verdict.LOST)
+    lost = dqn.LearnerStep(2.0, core.PushResult(verdicts, (0, 0)))
+    make_learner(report, lost, replay_items=None).step()
+    assert columns(reporter.rows[0], "updates", "discarded_lost") == [1, 1]
+
+
 def test_a_learner_without_batches_still_hears_of_the_budget(report):
     learner = Scripted(None, PUSHED)
     turns = reporting.ReportingLearner(
@@ -172,6 +179,7 @@ def test_a_bundle_reports_what_actor_and_learner_do(report, reporter, clock):
         "updates": 1,
         "loss": 9.0,
         "discarded_outlier": 1,
+        "discarded_lost": 0,
         "discarded_nonfinite": 0,
         "epsilon": 0.25,
         "replay_items": 200,

@@ -19,11 +19,12 @@ def test_counts_go_on_from_row_to_row():
     for _ in range(2):
         report.add_steps(3)
         report.add_episode(1.0)
-        report.add_update(0.5, outlier=False)
+        report.add_update(0.5, outlier=False, lost=True)
         report.add_update(0.5, outlier=True)
         report.add_update(0.5, outlier=True)
         report.write()
     counts = ("agent_steps", "episodes", "updates", "discarded_outlier")
+    assert [row["discarded_lost"] for row in rows] == [1, 2]
     assert [[row[name] for name in counts] for row in rows] == [
         [3, 1, 1, 2],
         [6, 2, 2, 4],
