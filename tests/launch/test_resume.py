@@ -124,6 +124,7 @@ def test_a_run_that_is_going_on_is_not_resumed_beside_itself(start, tmp_path):
     # Killed, it leaves the folder to others.
     first.process.kill()
     first.wait()
+    before = saved_steps(folder)
     second = start("a3c", tmp_path, "--resume=run")
     second.wait_until(lambda: saved_steps(folder) > before)
     second.interrupt()
