@@ -8,6 +8,7 @@ comes from the checkpoint. No TensorFlow here: the launcher does this.
 import dataclasses
 import functools
 import json
+import pathlib
 import shutil
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from agents import run_config
 from rlcomponents import array_files
 from rlcomponents.parameters import saved_states
+from rlcomponents.replay import saves
 from rlcomponents.runs import (
     atomic_files,
     checkpoints,
@@ -46,12 +48,12 @@ class Plan(NamedTuple):
     agent: str
     config: run_config.RunConfig
     changes: dict[str, Any]
-    checkpoint: Any
+    checkpoint: pathlib.Path
     agent_steps: int
     updates: int
     parameters: list[Mapping[str, Any]]
     nodes: dict[str, bytes]
-    dropped: list[Any]
+    dropped: list[pathlib.Path]
 
 
 def check(
@@ -150,9 +152,14 @@ def describe(plan: Plan) -> str:
         for name, before in plan.changes.items()
     ]
     if plan.dropped:
-        names = ", ".join(entry.name for entry in plan.dropped)
+        names = ", ".join(_describe_replay(path) for path in plan.dropped)
         words.append(f"dropped, since there is no such replay now: {names}")
     return "; ".join(words) + "."
+
+
+def _describe_replay(path: pathlib.Path) -> str:
+    num_items = saves.saved_items(path)
+    return path.name if num_items is None else f"{path.name} ({num_items:,} items)"
 
 
 def _refuse_fixed(config: run_config.RunConfig, changes: Mapping[str, Any]) -> None:

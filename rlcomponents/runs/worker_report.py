@@ -73,7 +73,7 @@ class WorkerReport:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Lets the counts go on from those that `save` returned."""
-        self._counts.update({name: int(state[name]) for name in self._counts})
+        self._counts.update({name: int(state.get(name, 0)) for name in self._counts})
 
     def is_due(self) -> bool:
         """Whether a row should be written now."""
