@@ -133,6 +133,8 @@ def prepare(plan: Plan) -> None:
     folder = plan.folder
     checkpoints.set_aside_newer(folder.checkpoints, plan.checkpoint)
     folder.state.mkdir(exist_ok=True)
+    for leftover in folder.state.glob(".*.tmp"):  # Of writers that were killed.
+        leftover.unlink()
     _write_parameters(plan)
     _write_nodes(plan)
     for replay in plan.dropped:

@@ -197,9 +197,10 @@ def test_parameters_are_cut_anew_for_another_number_of_shards(
     run = Run(tmp_path / "run", config, "gorila_dqn")
     run.learn(3)
     run.save(num_before)
-    (run.folder.state / "parameters-7.npz").touch()
+    for name in ("parameters-7.npz", ".parameters-0.npz.tmp"):
+        (run.folder.state / name).touch()
     run.resume(num_parameter_shards=num_after)
-    files = sorted(path.name for path in run.folder.state.glob("*.npz"))
+    files = sorted(path.name for path in run.folder.state.iterdir())
     assert files == [f"parameters-{index}.npz" for index in range(num_after)]
     whole = run.store.save()
     vectors = [name for name, values in whole.items() if np.ndim(values)]

@@ -88,6 +88,31 @@ def test_an_interrupted_run_goes_on_with_more_steps(start, tmp_path, which):
 
 
 @pytest.mark.integration
+@pytest.mark.learning
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("agent", "flags", "half"),
+    [
+        ("a3c", (), 20_000),
+        ("gorila_dqn", (), 3_000),
+        ("gorila_dqn", ("--mode=central",), 3_000),
+    ],
+    ids=["a3c", "gorila bundled", "gorila central"],
+)
+def test_a_run_that_was_resumed_learns_catch(start, tmp_path, agent, flags, half):
+    folder = run_folder.RunFolder(tmp_path / "run")
+    settings = ("--environment=catch", "--run_dir=run", "--checkpoint_period_secs=2")
+    first = start(agent, tmp_path, *settings, *flags)
+    first.wait_until(lambda: saved_steps(folder) >= half, timeout_secs=400)
+    first.interrupt()
+    assert first.wait()[0] == 130
+    assert start(agent, tmp_path, "--resume=run").wait()[0] == 0
+    result = summary.read(folder.summary_json)
+    assert result.reason == "max_steps"
+    assert result.evaluation_return >= 0.8
+
+
+@pytest.mark.integration
 @pytest.mark.timeout(240)
 def test_a_run_that_was_resumed_ends_as_any_other(start, tmp_path):
     folder = run_folder.RunFolder(tmp_path / "run")
