@@ -1,9 +1,9 @@
 """Does harm to the nodes of a run that is going on, to see what becomes of it.
 
-    python launch/gorila_dqn.py --run_dir=runs/mine &
-    python launch/harm.py --run_dir=runs/mine --faults=kill:bundle/1@30,stop:bundle/0@60+9
+    python launch/gorila_dqn.py --run_dir=runs/me &
+    python launch/harm.py --run_dir=runs/me --faults=kill:bundle/1@30,stop:bundle/0@9+5
 
-kills bundle/1 30 s from now, and stops bundle/0 after 60 s for 9 s. Also
+kills bundle/1 30 s from now, and stops bundle/0 after 9 s for 5 s. Also
 slow:bundle/0@60+30x0.2 (for 30 s it runs a fifth of the time), cut:parameters/0@90+10
 (nobody reaches it for 10 s) and fill_disk@120+15 (no room for the run folder).
 """
