@@ -71,7 +71,7 @@ class DQNConfig(run_config.RunConfig):
             learns; one seed gives one run, to the bit. `reverb`: in a Reverb server,
             compressed.
         replay_checkpoint_period_secs: Seconds from one save of what a replay holds to
-            the next.
+            the next; one more is made at a clean end. None: replay is never saved.
         evaluation_epsilon: Exploration while evaluating.
     """
 
@@ -99,7 +99,7 @@ class DQNConfig(run_config.RunConfig):
     min_replay_items: int = 50_000
     max_replay_items: int = 1_000_000
     replay: str = "memory"
-    replay_checkpoint_period_secs: float = 1_800.0
+    replay_checkpoint_period_secs: float | None = 1_800.0
     evaluation_epsilon: float = 0.05
 
     def __post_init__(self) -> None:

@@ -163,7 +163,9 @@ def make_bundle(
     loop = environment_loop.EnvironmentLoop(environment, actor, watch=files.watch)
     # The first items are complete n_step - 1 steps after they began.
     first_update_steps = limits.min_items + config.n_step
-    if replay.num_added_steps is not None:
+    if replay.num_added_steps is None:
+        first_update_steps -= replay.num_items()
+    else:
         first_update_steps -= replay.num_added_steps()
         files.state.keep("game", _Game(loop, replay.num_added_steps), is_random=True)
     actor_learner = actor_learners.ActorLearner(
@@ -184,18 +186,20 @@ def make_bundle(
         max_steps=config.max_steps,
     )
 
+    period_secs = config.replay_checkpoint_period_secs
     save_secs = time.monotonic()
 
     def step() -> int:
         nonlocal save_secs
         global_steps = turn.step()
-        if time.monotonic() >= save_secs + config.replay_checkpoint_period_secs:
+        if period_secs is not None and time.monotonic() >= save_secs + period_secs:
             replay.save()
             save_secs = time.monotonic()
         return global_steps
 
     def close() -> None:
-        replay.save()
+        if period_secs is not None:
+            replay.save()
         replay.close()
         files.close()
         environment.close()

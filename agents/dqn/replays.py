@@ -9,9 +9,12 @@ from acme import adders as acme_adders
 from agents import run_nodes
 from agents.dqn.config import DQNConfig
 from rlcomponents import array_files, pulse, seeding, specs
+from rlcomponents.nodes import replay_saver
 from rlcomponents.replay import adders, batches, memory, servers, tables, transitions
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import run_folder
+
+_OWN_REPLAY = "its own replay"
 
 
 class BundleReplay(NamedTuple):
@@ -23,7 +26,8 @@ class BundleReplay(NamedTuple):
         num_items: Counts the transitions.
         num_added_steps: Counts the steps that it was given, in all lives of it: so much
             it has come to. None where nobody counts.
-        save: Writes what it holds to the run's folder, where it can be saved.
+        save: Writes what it holds to the run's folder; does nothing where that is done
+            in a thread of its own.
         close: Frees what it holds.
     """
 
@@ -61,7 +65,7 @@ def make_replay(
         return _in_memory(
             config, run_dir, environment_spec, np.random.default_rng(seed), name
         )
-    return _on_reverb(config, environment_spec, wait_for_stop, name)
+    return _on_reverb(config, run_dir, environment_spec, wait_for_stop, name)
 
 
 def make_adder(
@@ -71,6 +75,7 @@ def make_adder(
     *,
     should_stop: Callable[[], bool],
     name: str,
+    replay: str,
 ) -> adders.TransitionAdder:
     """Builds what turns an actor's steps into transitions in a Reverb server."""
     return adders.TransitionAdder(
@@ -81,20 +86,33 @@ def make_adder(
         max_abs_reward=config.max_abs_reward,
         should_stop=should_stop,
         actor=name,
+        replay=replay,
     )
 
 
 def _on_reverb(
     config: DQNConfig,
+    run_dir: str,
     environment_spec: specs.EnvironmentSpec,
     wait_for_stop: run_nodes.WaitForStop,
     name: str,
 ) -> BundleReplay:
+    folder = run_folder.RunFolder(run_dir).state / f"{name}-replay"
     server = servers.LocalReplay(
-        tables.make_tables(environment_spec, config.replay_limits())
+        tables.make_tables(environment_spec, config.replay_limits()), folder=folder
     )
+    saver = None
+    if config.replay_checkpoint_period_secs is not None:
+        saver = replay_saver.ReplaySaver(
+            server.save,
+            str(folder),
+            period_secs=config.replay_checkpoint_period_secs,
+        )
     source = batches.ReplayBatches(
-        [server.address], environment_spec, batch_size=config.batch_size
+        [server.address],
+        environment_spec,
+        batch_size=config.batch_size,
+        names=[_OWN_REPLAY],
     )
     adder = make_adder(
         config,
@@ -102,10 +120,14 @@ def _on_reverb(
         server.address,
         should_stop=lambda: wait_for_stop(0),
         name=name,
+        replay=_OWN_REPLAY,
     )
 
     def close() -> None:
+        adder.flush()
         adder.close()
+        if saver is not None:
+            saver.close()
         source.close()
         server.close()
 

@@ -91,6 +91,7 @@ def make_actor(
         replay_address,
         should_stop=lambda: wait_for_stop(0),
         name=f"actor-{index}",
+        replay=f"replay/{index % config.num_replay_shards}",
     )
     rng = np.random.default_rng(
         seeding.derive(config.seed, "exploration", index, life=life)

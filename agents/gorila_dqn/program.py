@@ -9,6 +9,7 @@ from agents import parameter_shards
 from agents.gorila_dqn import servers
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents.nodes import lazy, replay_node, stopping
+from rlcomponents.runs import run_folder
 
 _NODES = "agents.gorila_dqn.nodes"
 
@@ -91,10 +92,12 @@ def _add_actors_and_learners(
                 replay_node.ReplayNode(
                     functools.partial(
                         lazy.Constructor(_NODES, "make_replay_tables"), config
-                    )
+                    ),
+                    folder=str(run_folder.RunFolder(run_dir).state / state),
+                    save_period_secs=config.replay_checkpoint_period_secs,
                 )
             )
-            for _ in range(config.num_replay_shards)
+            for state in config.replay_states
         ]
     with program.group("learner"):
         for index in range(config.num_learners):

@@ -12,6 +12,7 @@ import launchpad as lp
 from launchpad.nodes import base
 
 from rlcomponents import pulse
+from rlcomponents.nodes import replay_saver
 
 _STEP_SECS = 1.0
 
@@ -31,14 +32,26 @@ class ReplayHandle(base.Handle[str]):
 class ReplayNode(lp.PyNode):
     """Serves Reverb tables until the program stops."""
 
-    def __init__(self, make_tables: Callable[[], list[Any]]) -> None:
+    def __init__(
+        self,
+        make_tables: Callable[[], list[Any]],
+        *,
+        folder: str | None = None,
+        save_period_secs: float | None = None,
+    ) -> None:
         """Builds nothing yet.
 
         Args:
             make_tables: Returns the tables (`reverb.Table`); called inside the node.
+            folder: Where it saves what it holds, and finds it when it is started again.
+                None: it starts empty.
+            save_period_secs: Seconds from one save to the next; one more is made when
+                the program stops. None: it never saves.
         """
         super().__init__(self.run)
         self.make_tables = make_tables
+        self._folder = folder
+        self._save_period_secs = save_period_secs
         self._address = lp.Address("replay")
         self.allocate_address(self._address)
 
@@ -51,9 +64,16 @@ class ReplayNode(lp.PyNode):
         from rlcomponents.replay import servers  # Imports TensorFlow.
 
         port = lp.get_port_from_address(self._address.resolve())
-        server = servers.make_server(self.make_tables(), port)
+        replay = servers.LocalReplay(self.make_tables(), port, folder=self._folder)
+        saver = None
+        if self._folder is not None and self._save_period_secs is not None:
+            saver = replay_saver.ReplaySaver(
+                replay.save, self._folder, period_secs=self._save_period_secs
+            )
         try:
             while not lp.stop_event().wait(_STEP_SECS):
                 pulse.current().completed_step()  # It has served for so long.
         finally:
-            server.stop()
+            if saver is not None:
+                saver.close()
+            replay.close()

@@ -93,9 +93,10 @@ def publish(written: pathlib.Path, folder: pathlib.Path, num_items: int) -> Save
     Raises:
         OSError: The disk took no more; the save before is still the newest.
     """
+    time_secs = time.time()
     facts = {
         "num_items": num_items,
-        "time_secs": time.time(),
+        "time_secs": time_secs,
         "files": {path.name: _measured(path) for path in sorted(written.iterdir())},
     }
     (written / _FACTS).write_text(json.dumps(facts, indent=2) + "\n")
@@ -104,7 +105,7 @@ def publish(written: pathlib.Path, folder: pathlib.Path, num_items: int) -> Save
     path = written.rename(folder / f"{_PREFIX}{number}")
     for older in before:
         shutil.rmtree(older, ignore_errors=True)
-    return Save(path, num_items, facts["time_secs"])
+    return Save(path, num_items, time_secs)
 
 
 def tidy(folder: pathlib.Path) -> None:

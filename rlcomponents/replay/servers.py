@@ -122,7 +122,7 @@ class LocalReplay:
                 written = pathlib.Path(self._client.checkpoint())
                 num_items = restoring.count_items(written)
                 saves.publish(written, self._folder, num_items)
-            except RuntimeError as error:
+            except (RuntimeError, tf.errors.OpError) as error:
                 raise OSError(_errno_of(str(error)), str(error)) from error
             finally:
                 shutil.rmtree(saving, ignore_errors=True)
