@@ -5,6 +5,7 @@ program is being built, before any process exists.
 """
 
 import dataclasses
+import math
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,16 +81,21 @@ class ReplayLimits:
         )
 
     def _check_ratio(self, samples_per_insert: float) -> None:
-        if not samples_per_insert > 0:
+        if not 0 < samples_per_insert < math.inf:
             raise ValueError(
-                f"samples_per_insert is {samples_per_insert}: it must be above 0, or "
-                "None for no ratio."
+                f"samples_per_insert is {samples_per_insert}: it must be above 0 and "
+                "finite, or None for no ratio."
             )
         if self.one_thread:
             raise ValueError(
                 f"samples_per_insert is {samples_per_insert} where one thread inserts "
                 "and samples: once an insert is blocked nobody is left to sample, and "
                 "it waits for ever; use None."
+            )
+        if math.isnan(self.slack_samples):
+            raise ValueError(
+                "max_ahead_samples is nan: it must be a number of samples, or None for "
+                "a tenth of what is due."
             )
         if self.slack_samples < self.batch_size:
             raise ValueError(

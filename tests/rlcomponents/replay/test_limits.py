@@ -47,6 +47,21 @@ def _limits(**settings):
             id="ratio-zero",
         ),
         pytest.param(
+            {"samples_per_insert": float("inf")},
+            "samples_per_insert is inf: it must be above 0 and finite",
+            id="ratio-infinite",
+        ),
+        pytest.param(
+            {"samples_per_insert": float("nan")},
+            "samples_per_insert is nan: it must be above 0",
+            id="ratio-nan",
+        ),
+        pytest.param(
+            {"samples_per_insert": 4.0, "max_ahead_samples": float("nan")},
+            "max_ahead_samples is nan: it must be a number",
+            id="slack-nan",
+        ),
+        pytest.param(
             {"max_ahead_samples": 64.0},
             "no samples_per_insert to be ahead of",
             id="slack-without-ratio",
