@@ -13,7 +13,13 @@ def test_the_coordinator_counts_saves_and_stops_the_program(tmp_path):
     folder = run_folder.RunFolder.create(tmp_path / "run")
     config = a3c_config.A3CConfig(environment="catch", max_steps=10)
     place = shared_memory.SharedMemory.create()
-    store = stores.open_store(config, layouts.ParameterLayout(["w"], [(3,)]), place)
+    store = stores.open_store(
+        config,
+        str(folder.path),
+        layouts.ParameterLayout(["w"], [(3,)]),
+        place,
+        lambda timeout_secs: False,
+    )
     store.initialise(np.zeros(3, np.float32))
     stops = []
     coordinator = nodes.make_coordinator(

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from agents import evaluation, optimisation
+from agents import optimisation
 from agents.dqn import config as dqn_config
 from agents.dqn import parts
 from rlcomponents import specs
 from rlcomponents.environments import registry
 from rlcomponents.parameters import local_store, tf_variables
-from rlcomponents.runs import run_folder
 from rlcomponents.testing import fakes
 
 pytestmark = pytest.mark.usefixtures("patient_learners")
@@ -291,31 +290,6 @@ def test_the_evaluator_explores_as_evaluation_says(tmp_path):
     observation = np.ones([10, 10, 4], bool)
     greedy = int(tf.argmax(network(observation[None])[0]))
     assert {int(actor.select_action(observation)) for _ in range(50)} == {greedy}
-
-
-def test_the_evaluator_plays_with_the_stores_newest_parameters(tape, tmp_path):
-    config = make_config(
-        max_steps=100, evaluation_period_steps=10, evaluation_episodes=2
-    )
-    made = []
-
-    def make_store(layout):
-        made.append(TapedStore(config, layout, tape))
-        return made[0]
-
-    folder = run_folder.RunFolder(tmp_path)
-    evaluator = evaluation.make_evaluator(
-        config, str(tmp_path), parts.make_player, make_store, threading.Event().wait
-    )
-    assert not evaluator.step()  # Nothing is due before the first steps.
-    made[0].add_steps(10)
-    assert evaluator.step()
-    assert not evaluator.finished
-    made[0].add_steps(90)
-    assert evaluator.step()
-    assert evaluator.finished
-    evaluator.close()
-    assert len(folder.evaluation_csv.read_text().splitlines()) == 3
 
 
 def test_an_environment_is_closed_once_its_spec_is_known(make_bundle, tape):

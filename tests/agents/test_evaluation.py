@@ -1,0 +1,87 @@
+"""Tests of the evaluator of any agent, on a real store and a real game."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from agents import evaluation
+from agents.a3c import config as a3c_config
+from agents.a3c import strategy
+from agents.dqn import config as dqn_config
+from agents.dqn import parts
+from rlcomponents import schedules
+from rlcomponents.parameters import local_store, update_rules
+from rlcomponents.runs import checkpoints, metrics, run_folder
+
+SETTINGS = {
+    "environment": "catch",
+    "max_steps": 100,
+    "evaluation_period_steps": 10,
+    "evaluation_episodes": 2,
+    "final_evaluation_episodes": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "make_player"),
+    [
+        (dqn_config.DQNConfig(**SETTINGS), parts.make_player),
+        (a3c_config.A3CConfig(**SETTINGS), strategy.make_player),
+    ],
+    ids=["dqn", "a3c"],
+)
+def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
+    tmp_path, config, make_player
+):
+    folder = run_folder.RunFolder.create(tmp_path / "run")
+    opened = []
+
+    def make_store(layout):
+        opened.append(
+            local_store.LocalStore(
+                layout,
+                update_rules.SGD(),
+                schedules.Constant(1.0),
+                max_staleness_updates=None,
+                target_period_updates=None,
+            )
+        )
+        return opened[-1]
+
+    def make():
+        return evaluation.make_evaluator(
+            config, str(folder.path), make_player, make_store, threading.Event().wait
+        )
+
+    evaluator = make()
+    [store] = opened
+    assert not evaluator.step()  # Nothing is due before the first steps.
+    store.add_steps(10)
+    assert evaluator.step()
+    first = store.pull()
+    _, facts = checkpoints.load(checkpoints.latest(folder.best_checkpoint))
+    assert facts["agent_steps"] == 10
+    evaluator.close()
+
+    # Started again, it repeats nothing.
+    evaluator = make()
+    store = opened[1]
+    store.restore(opened[0].save())
+    assert not evaluator.step()
+    store.push(np.full_like(first.vector, 0.1), store.pull().versions, 90)
+    assert evaluator.step()
+    assert evaluator.finished
+    evaluator.close()
+    rows = metrics.MetricsFile(folder.evaluation_csv).read_new()
+    assert [(row["agent_steps"], row["episodes"], row["final"]) for row in rows] == [
+        (10, 2, 0),
+        (100, 3, 1),
+    ]
+    parts_saved, facts = checkpoints.load(checkpoints.latest(folder.best_checkpoint))
+    best = max(rows, key=lambda row: row["mean_return"])
+    assert facts["agent_steps"] == best["agent_steps"]
+    vectors = {10: first.vector, 100: store.pull().vector}
+    np.testing.assert_array_equal(
+        parts_saved["parameters_0"]["parameters"], vectors[facts["agent_steps"]]
+    )

@@ -1,0 +1,59 @@
+"""Tests of saving a whole program."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rlcomponents.nodes import program_checkpoints
+from rlcomponents.runs import checkpoints, run_folder
+
+
+class Shard:
+    """One that has come so far."""
+
+    def __init__(self, updates, parameters=(1.0, 2.0)):
+        self._state = {"epoch": 3, "updates": updates, "steps": 10 * updates}
+        if parameters is not None:
+            self._state["parameters"] = np.array(parameters, np.float32)
+
+    def save(self):
+        return self._state
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return run_folder.RunFolder.create(tmp_path / "run")
+
+
+def save(folder, *shards):
+    saving = program_checkpoints.ProgramCheckpoints(
+        folder, shards, facts={"agent": "dqn"}, num_kept=2
+    )
+    return saving.save()
+
+
+def test_each_part_is_said_to_be_as_of_its_own_version(folder):
+    (folder.state / "worker-0.json").write_text(
+        json.dumps({"life": 1, "agent_steps": 60, "ended": False, "parts": {}})
+    )
+    assert save(folder, Shard(7), Shard(8))
+    path = checkpoints.latest(folder.checkpoints)
+    parts = checkpoints.read_manifest(path)["parts"]
+    assert {name: part["version"] for name, part in parts.items()} == {
+        "parameters_0.npz": {"epoch": 3, "updates": 7, "steps": 70},
+        "parameters_1.npz": {"epoch": 3, "updates": 8, "steps": 80},
+        "worker-0.json": {"life": 1, "agent_steps": 60},
+    }
+
+
+def test_counts_are_those_of_the_first_shard(folder):
+    save(folder, Shard(7), Shard(8))
+    _, facts = checkpoints.load(checkpoints.latest(folder.checkpoints))
+    assert (facts["agent"], facts["agent_steps"], facts["updates"]) == ("dqn", 70, 7)
+    assert facts["num_parameter_shards"] == 2
+
+
+def test_nothing_is_saved_while_a_shard_has_no_parameters(folder):
+    assert not save(folder, Shard(7), Shard(0, parameters=None))
+    assert checkpoints.latest(folder.checkpoints) is None
