@@ -9,7 +9,6 @@ from typing import Any
 import dm_env
 import numpy as np
 import reverb
-import tree
 from acme import adders as acme_adders
 
 from rlcomponents import pulse, specs
@@ -236,18 +235,7 @@ class TransitionAdder(acme_adders.Adder):
                         ) from error
                     if isinstance(error, RuntimeError):  # At once.
                         time.sleep(_PAUSE_SECS)
-        if self._table not in tables:
-            raise ValueError(
-                f"The replay server at {self._address} has no table {self._table!r}; "
-                f"it has {', '.join(sorted(tables))}."
-            )
-        expected, given = tables[self._table].signature, self._signature
-        if _described(expected) != _described(given):
-            raise ValueError(
-                f"Table {self._table!r} at {self._address} was made for another "
-                f"environment; expected {_described(expected)}, given "
-                f"{_described(given)}."
-            )
+        replay_tables.check_served(tables, self._table, self._signature, self._address)
         writer = client.trajectory_writer(self._num_keep_alive_refs)
         # One row to a chunk: an item is sent as soon as it is complete, and the server
         # drops a frame with the last item that refers to it. Also, Reverb takes
@@ -302,10 +290,3 @@ class TransitionAdder(acme_adders.Adder):
 
 def _step_values(item: n_step.NStepItem) -> np.ndarray:
     return np.array([item.action, item.reward, item.discount], np.float32)
-
-
-def _described(signature: Any) -> str:
-    return ", ".join(
-        f"{'/'.join(map(str, path))} {leaf.dtype.name}{leaf.shape.as_list()}"
-        for path, leaf in tree.flatten_with_path(signature)
-    )

@@ -6,10 +6,12 @@ because each value that is stored by itself costs Reverb about 1 KB of bookkeepi
 than a compressed frame of many games.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import reverb
 import tensorflow as tf
+import tree
 
 from rlcomponents import specs
 from rlcomponents.replay import layout as replay_layout
@@ -79,6 +81,40 @@ def make_tables(
             signature=signature(environment_spec),
         )
     ]
+
+
+def check_served(
+    served: Mapping[str, Any], name: str, given: Any, address: str
+) -> None:
+    """Checks that items of a signature fit a table that a server has.
+
+    Args:
+        served: What the server says of each of its tables.
+        name: Of the table.
+        given: Signature of the items.
+        address: Of the server, for messages.
+
+    Raises:
+        ValueError: There is no such table, or it is of another environment.
+    """
+    if name not in served:
+        raise ValueError(
+            f"The replay server at {address} has no table {name!r}; it has "
+            f"{', '.join(sorted(served))}."
+        )
+    expected = served[name].signature
+    if _described(expected) != _described(given):
+        raise ValueError(
+            f"Table {name!r} at {address} was made for another environment; expected "
+            f"{_described(expected)}, given {_described(given)}."
+        )
+
+
+def _described(signature: Any) -> str:
+    return ", ".join(
+        f"{'/'.join(map(str, path))} {leaf.dtype.name}{leaf.shape.as_list()}"
+        for path, leaf in tree.flatten_with_path(signature)
+    )
 
 
 def _rate_limiter(limits: replay_limits.ReplayLimits) -> Any:

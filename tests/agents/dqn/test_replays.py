@@ -49,7 +49,7 @@ def make_replay(tmp_path):
 
     yield make
     for replay in made:
-        replay.close()
+        replay.close()  # Also a second time.
 
 
 def _play(replay, num_steps):
@@ -73,6 +73,21 @@ def test_a_replay_in_memory_goes_on_with_what_it_saved(make_replay):
     replay.save()
     again = make_replay(make_config(), life=1)
     assert (again.num_items(), again.num_added_steps()) == (5, 5)
+
+
+def test_a_replay_on_reverb_goes_on_with_what_it_held_when_it_was_closed(make_replay):
+    replay = make_replay(make_config(replay="reverb"))
+    _play(replay, 5)
+    replay.close()
+    assert make_replay(make_config(replay="reverb"), life=1).num_items() == 5
+
+
+def test_a_replay_that_is_never_to_be_saved_is_not(make_replay, tmp_path):
+    config = make_config(replay="reverb", replay_checkpoint_period_secs=None)
+    replay = make_replay(config)
+    _play(replay, 5)
+    replay.close()
+    assert not (tmp_path / "state" / "bundle-0-replay").exists()
 
 
 def test_items_that_find_no_room_are_counted_on_the_screen(make_replay, capsys):
