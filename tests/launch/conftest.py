@@ -14,6 +14,11 @@ from rlcomponents.runs import summary
 ROOT = pathlib.Path(__file__).parents[2]
 
 GAME = """
+import os
+import signal
+import sys
+import time
+
 import dm_env
 import numpy as np
 from dm_env import specs
@@ -59,6 +64,15 @@ def make(seed):
 
 def make_broken(seed):
     return [][seed]
+
+
+def make_deadly(seed):
+    '''Kills the process of whatever node calls it.'''
+    if 'node_process' in sys.argv[0]:
+        with open('deaths', 'a') as file:
+            file.write(f'{time.time()}\\n')
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Guess(seed)
 
 
 class Faulty(Guess):
@@ -143,9 +157,9 @@ def refusal(capsys):
 class Script:
     """A script in a process of its own, as a user starts it."""
 
-    def __init__(self, name, folder, *argv):
+    def __init__(self, name, folder, *argv, under=()):
         self.process = subprocess.Popen(
-            [sys.executable, ROOT / "launch" / f"{name}.py", *argv],
+            [*under, sys.executable, ROOT / "launch" / f"{name}.py", *argv],
             cwd=folder,
             env={
                 key: value
@@ -183,8 +197,8 @@ def start():
     """Starts scripts; kills those that are left."""
     started = []
 
-    def start(name, folder, *argv):
-        started.append(Script(name, folder, *argv))
+    def start(name, folder, *argv, under=()):
+        started.append(Script(name, folder, *argv, under=under))
         return started[-1]
 
     yield start

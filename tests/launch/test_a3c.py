@@ -2,6 +2,7 @@ import csv
 import json
 import os
 import signal
+import time
 
 import numpy as np
 import psutil
@@ -91,15 +92,17 @@ def test_a_run_ends_by_itself_and_is_evaluated(
 
 
 @pytest.mark.integration
-def test_a_worker_that_is_killed_ends_the_run_with_1_and_leaves_finite_parameters(
+def test_where_failures_are_to_stop_it_a_killed_worker_leaves_finite_parameters(
     start, has_updates, node_processes, tmp_path
 ):
     folder = run_folder.RunFolder(tmp_path / "run")
-    script = start("a3c", tmp_path, *ENDLESS)
+    script = start("a3c", tmp_path, *ENDLESS, "--on_failure=stop")
     script.wait_until(has_updates(folder))
     pids = node_processes(folder)
     os.kill(pids["worker-1"], signal.SIGKILL)
+    killed_secs = time.monotonic()
     exit_code, _, errors = script.wait()
+    assert time.monotonic() - killed_secs <= 30.0
     assert exit_code == 1
     lines = errors.splitlines()
     assert lines[0].startswith("worker/1 was ended by signal SIGKILL")

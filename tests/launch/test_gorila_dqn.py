@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import threading
+import time
 import unittest
 
 import launchpad as lp
@@ -257,21 +258,29 @@ def test_the_program_runs_under_launchpads_test_type(tmp_path):
 
 
 @pytest.mark.integration
-def test_a_bundle_that_is_killed_is_named_and_ends_the_run_with_1(
-    start, has_updates, node_processes, tmp_path
+@pytest.mark.parametrize(
+    ("mode", "group"),
+    [((), "bundle"), (CENTRAL, "learner")],
+    ids=["bundled", "central"],
+)
+def test_where_failures_are_to_stop_it_a_killed_node_ends_the_run_and_is_named(
+    start, has_updates, node_processes, tmp_path, mode, group
 ):
     folder = run_folder.RunFolder(tmp_path / "run")
-    script = start("gorila_dqn", tmp_path, *ENDLESS)
+    script = start("gorila_dqn", tmp_path, *ENDLESS, "--on_failure=stop", *mode)
     script.wait_until(has_updates(folder))
     pids = node_processes(folder)
-    os.kill(pids["bundle-1"], signal.SIGKILL)
+    os.kill(pids[f"{group}-1"], signal.SIGKILL)
+    killed_secs = time.monotonic()
     exit_code, _, errors = script.wait()
+    assert time.monotonic() - killed_secs <= 30.0
     assert exit_code == 1
     lines = errors.splitlines()
-    assert lines[0].startswith("bundle/1 was ended by signal SIGKILL")
-    assert lines[-1] == "Log file of bundle/1: run/logs/bundle-1.log"
+    assert lines[0].startswith(f"{group}/1 was ended by signal SIGKILL")
+    assert lines[-1] == f"Log file of {group}/1: run/logs/{group}-1.log"
     result = summary.read(folder.summary_json)
-    assert result.reason == "node died: bundle/1"
+    assert result.reason == f"node died: {group}/1"
+    assert result.restarts == []
     assert result.updates > 0
     assert checkpoints.latest(folder.checkpoints) is not None
     assert [name for name, pid in pids.items() if psutil.pid_exists(pid)] == []

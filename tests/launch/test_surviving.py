@@ -1,0 +1,254 @@
+"""Whole programs to which harm is done in mid-training, and what they come to."""
+
+import datetime
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+from rlcomponents.launching import private_network
+from rlcomponents.runs import checkpoints, metrics, node_table, run_folder, summary
+from rlcomponents.testing import faults
+
+CATCH = ("--environment=catch", "--run_dir=run")
+CENTRAL = ("--mode=central", "--num_actors=2", "--num_learners=2")
+BACK_SECS = 120.0  # TensorFlow takes its time where many processes load it.
+
+
+class Victim:
+    """A run to which harm is done."""
+
+    def __init__(self, script, path):
+        self.script = script
+        self.folder = run_folder.RunFolder(path)
+        self.faults = faults.Faults(path)
+
+    def row(self, node):
+        rows = {row.name: row for row in node_table.read(self.folder.nodes_json)}
+        return rows.get(node)
+
+    def wait_for_steps(self, node, *, starts=0):
+        """Waits until a node, started so often before, has completed a step."""
+
+        def has_steps():
+            row = self.row(node)
+            return row is not None and row.starts >= starts and row.steps > 0
+
+        self.script.wait_until(has_steps, BACK_SECS)
+
+    def kill(self, node):
+        """Kills a node in the middle of its work, and waits until it works again."""
+        self.wait_for_steps(node)
+        self.faults.kill(node)
+        self.wait_for_steps(node, starts=1)
+
+    def wait_for_program(self, column, value):
+        """Waits until a count of the whole program has come so far."""
+
+        def has_come():
+            row = metrics.read_last(self.folder.program_csv)
+            return metrics.number(row, column) >= value
+
+        self.script.wait_until(has_come, BACK_SECS)
+
+
+KILLS = {
+    "gorila, bundled": (
+        "gorila_dqn",
+        ("--max_steps=15000", "--evaluation_period_steps=500"),
+        ("bundle/1", "parameters/0", "evaluator/0", "coordinator/0"),
+    ),
+    "gorila, central": (
+        "gorila_dqn",
+        (*CENTRAL, "--max_steps=20000", "--evaluation_period_steps=500"),
+        (
+            *("actor/0", "learner/1", "replay/0", "parameters/1", "evaluator/0"),
+            "coordinator/0",
+        ),
+    ),
+    "a3c, in shared memory": (
+        "a3c",
+        ("--max_steps=60000", "--evaluation_period_steps=2000"),
+        ("worker/0", "evaluator/0", "coordinator/0"),
+    ),
+    "a3c, on servers": (
+        "a3c",
+        (
+            *("--parameter_store=server", "--max_steps=30000"),
+            "--evaluation_period_steps=2000",
+        ),
+        ("parameters/0", "worker/1"),
+    ),
+}
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("which", KILLS)
+def test_a_run_whose_nodes_are_killed_learns_as_any_other(start, tmp_path, which):
+    agent, flags, nodes = KILLS[which]
+    victim = Victim(start(agent, tmp_path, *CATCH, *flags), tmp_path / "run")
+    for node in nodes:
+        victim.kill(node)
+    exit_code, output, errors = victim.script.wait()
+    assert exit_code == 0, errors
+    result = summary.read(victim.folder.summary_json)
+    assert result.reason == "max_steps"
+    assert result.agent_steps >= int(victim.folder.read_config()["max_steps"])
+    assert [restart["node"] for restart in result.restarts] == list(nodes)
+    times = [datetime.datetime.fromisoformat(each["time"]) for each in result.restarts]
+    assert times == sorted(times)
+    for restart, node in zip(result.restarts, nodes, strict=True):
+        assert restart["cause"].startswith("was ended by signal SIGKILL")
+        assert f"{node} was ended by signal SIGKILL" in errors
+        assert f"{node} (1 x)" in output
+    assert result.evaluation_return >= 0.8
+
+
+STOPPED_SECS = 20.0
+
+
+def updates_per_sec(rows, begin_secs):
+    """Returns the rate of one learner since a moment, as its rows say."""
+    rows = [row for row in rows if row["time_secs"] >= begin_secs]
+    secs = rows[-1]["time_secs"] - rows[0]["time_secs"]
+    return (rows[-1]["updates"] - rows[0]["updates"]) / secs
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(600)
+def test_a_stopped_learner_holds_up_nobody_and_its_late_gradient_is_discarded(
+    start, tmp_path
+):
+    script = start("gorila_dqn", tmp_path, *CATCH, *CENTRAL, "--max_steps=1000000")
+    victim = Victim(script, tmp_path / "run")
+    victim.wait_for_steps("learner/0")
+    victim.wait_for_steps("learner/1")
+    file = metrics.MetricsFile(victim.folder.metrics / "learner-1.csv")
+    rows = file.read_new()
+
+    def learn_for(secs):
+        """Waits until the other learner has reported for so long; returns its rate."""
+        begin_secs = rows[-1]["time_secs"]
+
+        def has_reported():
+            rows.extend(file.read_new())
+            return rows[-1]["time_secs"] >= begin_secs + secs
+
+        script.wait_until(has_reported, BACK_SECS)
+        return updates_per_sec(rows, begin_secs)
+
+    def discarded():
+        row = metrics.read_last(victim.folder.program_csv)
+        return metrics.number(row, "discarded_stale")
+
+    rate_before = learn_for(STOPPED_SECS)
+    for _ in range(5):  # It may happen to be stopped between two gradients.
+        with victim.faults.stopped("learner/0"):
+            rate = learn_for(STOPPED_SECS)
+            before = discarded()
+        assert rate >= 0.8 * rate_before
+        learn_for(5.0)
+        if discarded() > before:
+            break
+    assert discarded() > before
+    assert victim.row("learner/0").starts == 0
+    script.interrupt()
+    exit_code, _, errors = script.wait()
+    assert exit_code == 130
+    assert "learner/0 has shown no sign of life for " in errors
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(300)
+def test_a_node_that_dies_again_and_again_ends_the_run_and_is_named(
+    start, users_game, empty_folder
+):
+    deadly = users_game.replace(":make", ":make_deadly")
+    flags = (f"--environment={deadly}", "--run_dir=run", "--num_bundles=1")
+    exit_code, _, errors = start("gorila_dqn", empty_folder, *flags).wait()
+    ended_secs = time.time()
+    assert exit_code == 1
+    deaths = (empty_folder / "deaths").read_text().split()
+    assert ended_secs - float(deaths[-1]) <= 30.0
+    result = summary.read(empty_folder / "run" / "summary.json")
+    node = result.reason.removeprefix("node died: ")
+    assert node in ("bundle/0", "evaluator/0")
+    assert [each["node"] for each in result.restarts].count(node) == 2
+    lines = errors.splitlines()
+    said = f"{node} died 3 times in a row without completing a step; the last time it "
+    assert sum(line.startswith(said) for line in lines) == 1
+    assert lines[-1] == f"Log file of {node}: run/logs/{node.replace('/', '-')}.log"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 MB in a namespace; what enters it, and where others see it."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = f"mount -t tmpfs -o size=64m tmpfs {path} && echo there && exec cat"
+    try:
+        holder = subprocess.Popen(
+            ["unshare", "-Urm", "sh", "-c", mount],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    except FileNotFoundError:
+        pytest.skip("Needs util-linux.")
+    with holder:
+        try:
+            if holder.stdout.readline() != "there\n":
+                pytest.skip("Needs user namespaces in which a disk can be mounted.")
+            enter = ("nsenter", "-Um", "--preserve-credentials", f"-t{holder.pid}")
+            yield enter, path, pathlib.Path(f"/proc/{holder.pid}/root{path}")
+        finally:
+            holder.kill()
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(600)
+def test_a_run_outlives_a_full_disk_and_a_link_that_is_cut(start, small_disk):
+    if (reason := private_network.why_unavailable()) is not None:
+        pytest.skip(f"Needs a private network: {reason}.")
+    enter, inside, outside = small_disk
+    flags = ("--environment=catch", f"--run_dir={inside}/run")
+    script = start(
+        "gorila_dqn",
+        outside.parent,
+        *flags,
+        "--node_network=private",
+        "--checkpoint_period_secs=1",
+        "--max_steps=20000",
+        under=enter,
+    )
+    victim = Victim(script, outside / "run")
+    folder = victim.folder
+
+    def newest():
+        return checkpoints.latest(folder.checkpoints)
+
+    script.wait_until(lambda: newest() is not None, BACK_SECS)
+    with victim.faults.full_disk():
+        before = newest()
+        _, facts = checkpoints.load(before)
+        updates = facts["updates"]
+        with pytest.raises(subprocess.TimeoutExpired):
+            script.process.wait(8.0)  # Nothing can be written of which to wait.
+        checkpoints.load(newest())
+    script.wait_until(lambda: newest() not in (before, None), BACK_SECS)
+    assert checkpoints.load(newest())[1]["updates"] > updates
+
+    with (
+        victim.faults.cut_off("parameters/0"),
+        pytest.raises(subprocess.TimeoutExpired),
+    ):
+        script.process.wait(5.0)
+    exit_code, _, errors = script.wait()
+    assert exit_code == 0, errors
+    assert errors.count("CANNOT WRITE") == 1
+    result = summary.read(folder.summary_json)
+    assert (result.reason, result.restarts) == ("max_steps", [])
+    assert result.evaluation_return >= 0.8
