@@ -126,9 +126,8 @@ def launch(
         stack.callback(wake.close)
         nodes: list[watched.Node] = []
         shown_on = screen.Screen(on_tick, on_message)
-        table = node_rows.NodeRows(
-            run_folder.RunFolder(pathlib.Path(run_dir)).nodes_json, nodes, hosts, say=shown_on.say
-        )
+        folder = run_folder.RunFolder(pathlib.Path(run_dir))
+        table = node_rows.NodeRows(folder.nodes_json, nodes, hosts)
         supervisor = supervision.Supervisor(
             nodes,
             wake,

@@ -36,7 +36,6 @@ class NodeRows:
         nodes: Sequence[watched.Node],
         hosts: Mapping[str, str],
         *,
-        say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Writes nothing yet.
@@ -45,18 +44,18 @@ class NodeRows:
             path: The file.
             nodes: All of the program's; the list may grow.
             hosts: Addresses of their own of those that have some, by name.
-            say: Takes a line for the user where the disk is full.
             clock: Returns seconds as those in `watched.Signs`.
         """
         self._path = path
         self._nodes = nodes
         self._hosts = hosts
         self._clock = clock
-        self._disk = disk.Disk(say)
+        # Who writes the run's results into the same folder says that it is full.
+        self._disk = disk.Disk(lambda line: None)
         self._history: dict[str, list[_Moment]] = {}
 
     def write(self) -> None:
-        """Replaces the table. A full disk is said once, and no reason to end."""
+        """Replaces the table. A full disk is no reason to end."""
         now_secs = self._clock()
         rows = [self._row(node, now_secs) for node in self._nodes]
         with self._disk.survived(str(self._path)):

@@ -202,7 +202,8 @@ def small_disk(tmp_path):
         try:
             if holder.stdout.readline() != "there\n":
                 pytest.skip("Needs user namespaces in which a disk can be mounted.")
-            enter = ("nsenter", "-Um", "--preserve-credentials", f"-t{holder.pid}")
+            target = f"--target={holder.pid}"
+            enter = ("nsenter", target, "--user", "--mount", "--preserve-credentials")
             yield enter, path, pathlib.Path(f"/proc/{holder.pid}/root{path}")
         finally:
             holder.kill()

@@ -1,5 +1,6 @@
 """Tests of rlcomponents.launching.node_rows."""
 
+import errno
 import os
 import pathlib
 
@@ -42,9 +43,7 @@ def node(tmp_path: pathlib.Path) -> _Node:
 def _rows(
     path: pathlib.Path, node: watched.Node, clock: fakes.ManualClock
 ) -> node_rows.NodeRows:
-    return node_rows.NodeRows(
-        path, [node], {"learner/0": "127.1.0.1"}, say=print, clock=clock
-    )
+    return node_rows.NodeRows(path, [node], {"learner/0": "127.1.0.1"}, clock=clock)
 
 
 def _only_row(path: pathlib.Path) -> node_table.NodeRow:
@@ -132,3 +131,18 @@ def test_steps_of_an_earlier_start_do_not_count_in_rates(
 
 def test_a_process_that_has_ended_uses_nothing() -> None:
     assert node_rows.usage_of(2**22 + 1) == node_rows.Usage(0.0, 0)
+
+
+def test_a_folder_that_takes_no_more_is_left_to_others_to_tell_of(
+    node: _Node, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: pathlib.Path, rows: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "nodes.json"
+    rows = _rows(path, node, fakes.ManualClock())
+    with monkeypatch.context() as patch:
+        patch.setattr(node_table, "write", fail)
+        rows.write()
+    rows.write()
+    assert _only_row(path).name == "learner/0"
