@@ -12,6 +12,7 @@ from rlcomponents.runs import checkpoints, metrics, node_table, run_folder, summ
 from rlcomponents.testing import faults
 
 CATCH = ("--environment=catch", "--run_dir=run")
+SAVED_REPLAY = ("--replay_checkpoint_period_secs=2",)
 CENTRAL = ("--mode=central", "--num_actors=2", "--num_learners=2")
 BACK_SECS = 120.0  # TensorFlow takes its time where many processes load it.
 
@@ -43,25 +44,28 @@ class Victim:
         self.faults.kill(node)
         self.wait_for_steps(node, starts=1)
 
-    def wait_for_program(self, column, value):
-        """Waits until a count of the whole program has come so far."""
+    def wait_for_updates(self, least):
+        """Waits until the whole program has made so many."""
 
-        def has_come():
+        def has_learned():
             row = metrics.read_last(self.folder.program_csv)
-            return metrics.number(row, column) >= value
+            return metrics.number(row, "updates") >= least
 
-        self.script.wait_until(has_come, BACK_SECS)
+        self.script.wait_until(has_learned, BACK_SECS)
 
 
 KILLS = {
     "gorila, bundled": (
         "gorila_dqn",
-        ("--max_steps=15000", "--evaluation_period_steps=500"),
+        (*SAVED_REPLAY, "--max_steps=15000", "--evaluation_period_steps=500"),
         ("bundle/1", "parameters/0", "evaluator/0", "coordinator/0"),
     ),
     "gorila, central": (
         "gorila_dqn",
-        (*CENTRAL, "--max_steps=20000", "--evaluation_period_steps=500"),
+        (
+            *(*CENTRAL, *SAVED_REPLAY, "--max_steps=20000"),
+            "--evaluation_period_steps=500",
+        ),
         (
             *("actor/0", "learner/1", "replay/0", "parameters/1", "evaluator/0"),
             "coordinator/0",
@@ -89,6 +93,7 @@ KILLS = {
 def test_a_run_whose_nodes_are_killed_learns_as_any_other(start, tmp_path, which):
     agent, flags, nodes = KILLS[which]
     victim = Victim(start(agent, tmp_path, *CATCH, *flags), tmp_path / "run")
+    victim.wait_for_updates(100)
     for node in nodes:
         victim.kill(node)
     exit_code, output, errors = victim.script.wait()
@@ -220,6 +225,7 @@ def test_a_run_outlives_a_full_disk_and_a_link_that_is_cut(start, small_disk):
         "gorila_dqn",
         outside.parent,
         *flags,
+        *SAVED_REPLAY,
         "--node_network=private",
         "--checkpoint_period_secs=1",
         "--max_steps=20000",
