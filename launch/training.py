@@ -155,13 +155,14 @@ def _train(
     variables: dict[str, dict[str, str]] | None,
 ) -> int:
     """Runs the program and says what came of it; returns the exit code."""
+    earlier = _restarts_so_far(folder)
     try:
         _print_start(config, program, folder)
         ending = _launch(program, config, folder, run, variables)
     except BrokenPipeError:  # Nobody reads the output any more, as after `| head`.
         ending = endings.Ending(endings.OUTPUT_CLOSED, "output closed")
     try:
-        result, picture = _write_ending(ending, agent, config, folder)
+        result, picture = _write_ending(ending, agent, config, folder, earlier)
     except (OSError, ValueError) as error:
         # As on a full disk. Nobody shall take such a run for one that has a result.
         with contextlib.suppress(OSError):
@@ -172,6 +173,13 @@ def _train(
         with contextlib.suppress(OSError):  # Nobody reads it, or a full disk.
             _print_ending(result, picture)
     return ending.exit_code
+
+
+def _restarts_so_far(folder: run_folder.RunFolder) -> Sequence[dict[str, Any]]:
+    """Returns the restarts of a run's part before a resume."""
+    if not folder.summary_json.exists():
+        return []
+    return summary.read(folder.summary_json).restarts
 
 
 def _print_start(
@@ -237,6 +245,7 @@ def _write_ending(
     agent: str,
     config: run_config.RunConfig,
     folder: run_folder.RunFolder,
+    earlier_restarts: Sequence[dict[str, Any]],
 ) -> tuple[summary.Summary, pathlib.Path]:
     """Returns the summary as it is in the end, and where the curve is."""
     if ending.exit_code != endings.FINISHED:
@@ -244,8 +253,8 @@ def _write_ending(
         summary.set_ending(
             folder.summary_json, reason, agent=agent, environment=config.environment
         )
-    if ending.restarts:
-        restarts = [restart._asdict() for restart in ending.restarts]
+    restarts = [*earlier_restarts, *(each._asdict() for each in ending.restarts)]
+    if restarts:
         summary.set_restarts(folder.summary_json, restarts)
     picture = curve.plot(folder)
     return summary.read(folder.summary_json), picture

@@ -368,6 +368,18 @@ def test_a_resumed_run_has_the_settings_that_it_had_but_for_those_given(
     )
 
 
+def test_restarts_of_every_part_of_a_run_are_in_its_summary(launched, interrupted):
+    restart = endings.Restart("dqn/0", "was ended", "2026-01-01T00:00:00+00:00", 1, 0.5)
+    launched.ending = launched.ending._replace(restarts=(restart,))
+    main(["--resume=run"])
+    launched.ending = launched.ending._replace(
+        restarts=(restart._replace(cause="failed"),)
+    )
+    main(["--resume=run"])
+    result = summary.read(interrupted / "summary.json")
+    assert [each["cause"] for each in result.restarts] == ["was ended", "failed"]
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
