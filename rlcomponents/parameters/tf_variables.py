@@ -5,12 +5,15 @@ TensorFlow keeps NumPy memory that happens to be 64-byte aligned by reference (i
 change the variables. Here everything is copied first.
 """
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from rlcomponents.parameters import layout as layouts
+
+_ALIGNMENT_BYTES = 64
 
 
 class FlatVariables:
@@ -42,13 +45,9 @@ class FlatVariables:
             [variable.name for variable in self._variables],
             [variable.shape.as_list() for variable in self._variables],
         )
-        self._assign = tf.function(
-            self._assign_flat,
-            input_signature=[
-                tf.TensorSpec([self.layout.num_parameters], tf.float32, "vector")
-            ],
-            autograph=False,
-        )
+        # Read by TensorFlow while it splits the vector, and not kept. Memory that is
+        # new each time would cost more than the copy: the kernel has to clear it.
+        self._buffer = _aligned_empty(self.layout.num_parameters)
 
     def assign(self, vector: np.ndarray) -> None:
         """Sets the variables to the values of `vector`, which is free afterwards.
@@ -64,7 +63,11 @@ class FlatVariables:
                 f"The vector is {vector.dtype} of shape {vector.shape}: these "
                 f"variables take float32 of shape ({self.layout.num_parameters},)."
             )
-        self._assign(tf.constant(vector.copy()))
+        if len(self._variables) == 1:  # Which may keep the memory: see `_buffer`.
+            self._assign(tf.constant(vector.copy()))
+            return
+        np.copyto(self._buffer, vector)
+        self._assign(tf.constant(self._buffer))
 
     def vector(self) -> np.ndarray:
         """Returns a copy of the variables' values, `[num_parameters]` float32."""
@@ -108,9 +111,23 @@ class FlatVariables:
             parts.append(tf.reshape(tensor, [variable.shape.num_elements()]))
         return tf.concat(parts, axis=0)
 
+    @functools.cached_property
+    def _assign(self) -> Callable[[tf.Tensor], None]:
+        """A concrete function: looking for a trace would take as long as the copies."""
+        vector = tf.TensorSpec([self.layout.num_parameters], tf.float32, "vector")
+        function = tf.function(self._assign_flat, autograph=False)
+        return function.get_concrete_function(vector)
+
     def _assign_flat(self, vector: tf.Tensor) -> None:
         sizes = [variable.shape.num_elements() for variable in self._variables]
         for variable, part in zip(
             self._variables, tf.split(vector, sizes), strict=True
         ):
             variable.assign(tf.reshape(part, variable.shape))
+
+
+def _aligned_empty(size: int) -> np.ndarray:
+    """Returns `[size]` float32, aligned so that TensorFlow reads it where it is."""
+    memory = np.empty(4 * size + _ALIGNMENT_BYTES, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT_BYTES
+    return memory[start : start + 4 * size].view(np.float32)
