@@ -1,0 +1,223 @@
+"""Takes one asynchronous worker apart: what a step on Pong costs, and where it goes.
+
+One worker alone, of the settings that `launch/a3c.py` has, with its parts timed from
+outside:
+
+    acting       the network's forward pass, and drawing actions
+    environment  emulator, preprocessing, stack, batching, checks
+    copying      parameters in: pull and assign
+    gradient     forward and backward over the rollout, and back to NumPy
+    update       the store's part: check, clip, RMSProp
+    rest         the loop, rollout arrays, reports
+
+The floor beside it is the least that the work can cost: the emulator alone (four frames
+and the two screens that are pooled), and the network's multiplications at the rate that
+this machine multiplies matrices of such sizes. The same for acting and for learning.
+
+All of it in CPU time of the process, which computes on one thread and waits for nobody:
+on a quiet machine that is wall time, and on a busy one it still means something.
+
+    python benchmarks/breakdown.py         (about a minute)
+"""
+
+import functools
+import os
+import pathlib
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")  # As a node of a program.
+os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+
+import ale_py
+import measuring
+import numpy as np
+import tensorflow as tf
+from ale_py import roms
+
+from agents import run_config
+from agents.a3c import config as a3c_config
+from agents.a3c import strategy as strategies
+from agents.asynchronous import tf_nodes
+from rlcomponents import environment_batch
+from rlcomponents.parameters import shared_memory, shared_memory_store, tf_variables
+from rlcomponents.runs import run_folder
+
+ENVS_PER_WORKER = (1, 16)
+PARTS = ("acting", "environment", "copying", "gradient", "update")
+T_MAX_STEPS = 5
+FRAMES_PER_STEP = 4
+EMULATOR_STEPS = 500
+GOAL = 1.6
+
+# The network of 2013 as matrix products, [M, K] x [K, N] for one observation: 20x20 and
+# 9x9 positions of the convolutions, then dense layers.
+LAYERS = (
+    (20 * 20, 8 * 8 * 4, 16),
+    (9 * 9, 4 * 4 * 16, 32),
+    (1, 9 * 9 * 32, 256),
+    (1, 256, 7),  # Six actions and the value.
+)
+GRADIENT_COST = 3  # Forward, and backward for weights and for inputs.
+
+
+class Stopwatch:
+    """Adds up the time spent in methods, by part."""
+
+    def __init__(self) -> None:
+        """Starts at 0."""
+        self.secs = dict.fromkeys(PARTS, 0.0)
+
+    def time(self, part: str, owner: type, *names: str) -> None:
+        """Times each call of some methods of a class from now on."""
+        for name in names:
+            setattr(owner, name, self._timed(part, getattr(owner, name)))
+
+    def _timed(self, part: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = time.process_time()
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self.secs[part] += time.process_time() - start
+
+        return timed
+
+
+class Worker:
+    """A worker of a real run, without the program around it."""
+
+    def __init__(
+        self, folder: pathlib.Path, envs_per_worker: int, stopwatch: Stopwatch
+    ) -> None:
+        """Builds the worker, and lets it trace its functions."""
+        run_folder.RunFolder.create(folder)
+        self._config = run_config.make_config(
+            a3c_config.A3CConfig,
+            {"environment": "atari:pong", "envs_per_worker": envs_per_worker},
+        )
+        self._stopwatch = stopwatch
+        self._worker = tf_nodes.make_worker(
+            self._config,
+            str(folder),
+            0,
+            shared_memory.SharedMemory.create(),
+            strategies.make_strategy,
+            lambda timeout_secs: False,
+        )
+        for _ in range(5):
+            self._worker.step()
+
+    def measure(self, secs: float) -> dict[str, float]:
+        """Returns milliseconds an agent step, by part and as a whole."""
+        before = dict(self._stopwatch.secs)
+        start = time.process_time()
+        num_rollouts = 0
+        while time.process_time() < start + secs:
+            self._worker.step()
+            num_rollouts += 1
+        taken = time.process_time() - start
+        # A few of a single environment's rollouts end early, with a game.
+        steps = num_rollouts * self._config.t_max_steps * self._config.envs_per_worker
+        costs = {
+            part: 1e3 * (after - before[part]) / steps
+            for part, after in self._stopwatch.secs.items()
+        }
+        total = 1e3 * taken / steps
+        return {**costs, "rest": total - sum(costs.values()), "total": total}
+
+
+class Floor:
+    """The least that a step can cost, measured beside the workers."""
+
+    def __init__(self) -> None:
+        """Starts an emulator, and makes the matrices."""
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        self._emulator = ale_py.ALEInterface()
+        self._emulator.loadROM(roms.get_rom_path("pong"))
+        self._actions = self._emulator.getMinimalActionSet()
+        self._screens = np.zeros((2, *self._emulator.getScreenDims()), np.uint8)
+
+    def measure(self, envs_per_worker: int) -> dict[str, float]:
+        """Returns milliseconds an agent step, by part and as a whole."""
+        acting = self._network_ms(envs_per_worker) / envs_per_worker
+        rollout_steps = T_MAX_STEPS * envs_per_worker
+        costs = {
+            "emulator": self._emulator_ms(),
+            "acting": acting,
+            "gradient": GRADIENT_COST * self._network_ms(rollout_steps) / rollout_steps,
+        }
+        return {**costs, "total": sum(costs.values())}
+
+    def _emulator_ms(self) -> float:
+        start = time.process_time()
+        for step in range(EMULATOR_STEPS):
+            action = self._actions[step // 8 % len(self._actions)]
+            for frame in range(FRAMES_PER_STEP):
+                self._emulator.act(action)
+                if frame >= FRAMES_PER_STEP - 2:
+                    self._emulator.getScreenGrayscale(self._screens[frame % 2])
+            if self._emulator.game_over():
+                self._emulator.reset_game()
+        return 1e3 * (time.process_time() - start) / EMULATOR_STEPS
+
+    def _network_ms(self, batch_size: int) -> float:
+        """Returns how long the matrix products of one forward pass take."""
+        total = 0.0
+        for positions, inputs, outputs in LAYERS:
+            left = tf.ones([positions * batch_size, inputs])
+            right = tf.ones([inputs, outputs])
+            total += measuring.fastest_secs(
+                functools.partial(tf.matmul, left, right), repeats=10
+            )
+        return 1e3 * total
+
+
+def main() -> None:
+    """Prints milliseconds a step, by part, and the ratio to the floor."""
+    options = measuring.parse_options(__doc__, rounds=7)
+    report = measuring.Report("breakdown", options)
+    stopwatch = Stopwatch()
+    stopwatch.time("acting", strategies.A3CStrategy, "act", "value")
+    stopwatch.time("environment", environment_batch.EnvironmentBatch, "observe", "step")
+    stopwatch.time("copying", shared_memory_store.SharedMemoryStore, "pull")
+    stopwatch.time("copying", tf_variables.FlatVariables, "assign")
+    stopwatch.time("gradient", strategies.A3CStrategy, "gradient")
+    stopwatch.time("update", shared_memory_store.SharedMemoryStore, "push")
+    floor = Floor()
+    costs: dict[int, list[dict[str, float]]] = {n: [] for n in ENVS_PER_WORKER}
+    floors: dict[int, list[dict[str, float]]] = {n: [] for n in ENVS_PER_WORKER}
+    with tempfile.TemporaryDirectory(prefix="rlcomponents-bench-") as folder:
+        workers = {
+            number: Worker(pathlib.Path(folder, f"run-{number}"), number, stopwatch)
+            for number in ENVS_PER_WORKER
+        }
+        for _ in range(options.rounds):
+            for number, worker in workers.items():
+                costs[number].append(worker.measure(1.0 if options.quick else 3.0))
+                floors[number].append(floor.measure(number))
+    for number in ENVS_PER_WORKER:
+        print(f"A3C on Pong, one worker, {number} environments")
+        for name in costs[number][0]:
+            values = [cost[name] for cost in costs[number]]
+            report.number(f"{number} environments: {name}", values, "ms/step")
+        for name in floors[number][0]:
+            values = [cost[name] for cost in floors[number]]
+            report.number(f"{number} environments, floor: {name}", values, "ms/step")
+        report.ratio(
+            f"{number} environments / floor",
+            measuring.ratios(
+                [cost["total"] for cost in costs[number]],
+                [cost["total"] for cost in floors[number]],
+            ),
+            at_most=GOAL if number > 1 else None,
+        )
+    report.write()
+
+
+if __name__ == "__main__":
+    main()
