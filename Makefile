@@ -8,14 +8,16 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+PEERS_INSTALLED := .venv-peers/.installed
 PACKAGES := rlcomponents agents launch
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
-.PHONY: help install lock doctor demo test test-all lint format types imports docs bench check
+.PHONY: help install lock doctor demo test test-all lint format types imports docs bench \
+  bench-peers-env bench-docs check
 
 help:  ## Lists the tasks.
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 install: $(INSTALLED)  ## Makes .venv: Python 3.10, the locked packages, this project editable.
 
@@ -55,9 +57,18 @@ imports: $(INSTALLED)  ## Checks that imports point down the layers.
 docs: $(INSTALLED)  ## Builds the API documentation into build/docs; a warning is an error.
 	@$(BIN)/python tools/build_docs.py
 
-bench: $(INSTALLED)  ## Runs the benchmarks one after another.
-	@set -e; for script in benchmarks/bench_*.py; do \
-	  echo "== $$script"; $(BIN)/python "$$script"; \
-	done
+bench-peers-env: $(PEERS_INSTALLED)  ## Makes .venv-peers: what the benchmarks compare with.
+
+$(PEERS_INSTALLED): benchmarks/requirements-peers.txt
+	@tools/install_peers
+
+# All of them, also where one fails; BENCH_FLAGS=--quick only shows that they work.
+bench: $(INSTALLED) $(PEERS_INSTALLED)  ## Runs the benchmarks one after another; results in build/benchmarks.json.
+	@failed=0; for script in benchmarks/bench_*.py; do \
+	  echo "== $$script"; $(BIN)/python "$$script" $(BENCH_FLAGS) || failed=1; \
+	done; $(BIN)/python tools/benchmark_table.py; exit $$failed
+
+bench-docs: $(INSTALLED)  ## Puts the results of the benchmarks into docs/benchmarks.md.
+	@$(BIN)/python tools/benchmark_table.py --write
 
 check: lint types imports docs test  ## Everything that a change must pass.

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 
 import courier
+import measuring
 import numpy as np
 import portpicker
 from launchpad.nodes.courier import courier_utils
@@ -46,7 +47,7 @@ from rlcomponents.parameters import (
 
 NUM_PARAMETERS = {"A3C net": 680_000, "Nature DQN net": 1_700_000}
 NUM_SHARDS = (1, 2, 4)
-NUM_CALLS = 50
+CALLS_PER_ROUND = 10
 UPDATES_PER_SEC = 60
 
 
@@ -79,19 +80,60 @@ def numpy_rmsprop(p: np.ndarray, g: np.ndarray, s: np.ndarray) -> None:
     p -= np.float32(1e-3) * g / np.sqrt(s + np.float32(0.1))
 
 
+class Bench:
+    """Measures calls beside their baselines, and reports them."""
+
+    def __init__(self, options: measuring.Options) -> None:
+        """Begins the report."""
+        self._rounds = options.rounds
+        self.report = measuring.Report("parameters", options)
+
+    def compare(
+        self,
+        name: str,
+        call: Callable[[], object],
+        baseline: Callable[[], object],
+        what: str,
+        *,
+        at_least: float | None = None,
+    ) -> None:
+        """Reports how fast a call is beside its baseline: 1 is as fast.
+
+        Args:
+            name: Of the call.
+            call: Measured.
+            baseline: Measured in turns with it.
+            what: Name of the baseline.
+            at_least: The goal.
+        """
+        found = measuring.interleave(
+            {
+                "call": functools.partial(fastest_ms, call),
+                "baseline": functools.partial(fastest_ms, baseline),
+            },
+            self._rounds,
+        )
+        self.report.number(name, found["call"], "ms")
+        self.report.ratio(
+            f"{name}: speed / {what}",
+            measuring.ratios(found["baseline"], found["call"]),
+            at_least=at_least,
+        )
+
+
 def fastest_ms(call: Callable[[], object]) -> float:
     """Returns the shortest time of some calls, the one least disturbed by others."""
     times_secs = []
-    for _ in range(NUM_CALLS):
+    for _ in range(CALLS_PER_ROUND):
         start = time.perf_counter()
         call()
         times_secs.append(time.perf_counter() - start)
     return 1e3 * min(times_secs)
 
 
-def bench_update_rules() -> None:
-    """Prints the time of one update, per rule and size."""
-    print("One update, one thread              kernel ms   NumPy ms   NumPy / kernel")
+def bench_update_rules(bench: Bench) -> None:
+    """Reports the time of one update, per rule and size."""
+    print("One update, one thread")
     rng = np.random.default_rng(0)
     for network, size in NUM_PARAMETERS.items():
         for rule, slot, in_numpy in (
@@ -100,21 +142,17 @@ def bench_update_rules() -> None:
         ):
             p, g = rng.normal(size=(2, size)).astype(np.float32)
             state = rule.make_state(size)
-            update = functools.partial(rule.apply, p, g, state, 1e-3)
-            kernel_ms = fastest_ms(update)
-            numpy_ms = fastest_ms(functools.partial(in_numpy, p, g, state[slot]))
-            print(
-                f"{type(rule).__name__:8} {network:14} {size / 1e6:4.2f} M "
-                f"{kernel_ms:14.2f} {numpy_ms:10.2f} {numpy_ms / kernel_ms:16.1f}"
+            bench.compare(
+                f"{type(rule).__name__}, {network}",
+                functools.partial(rule.apply, p, g, state, 1e-3),
+                functools.partial(in_numpy, p, g, state[slot]),
+                "NumPy",
             )
 
 
-def bench_shared_memory() -> None:
-    """Prints the time of a pull and of a push in shared memory, per size."""
-    print(
-        "\nPull and push in shared memory  pull ms  memcpy ms  ratio  "
-        "push ms  RMSProp ms  ratio"
-    )
+def bench_shared_memory(bench: Bench) -> None:
+    """Reports the time of a pull and of a push in shared memory, per size."""
+    print("In shared memory")
     rng = np.random.default_rng(0)
     for network, size in NUM_PARAMETERS.items():
         layout = layouts.ParameterLayout([network], [[size]])
@@ -123,28 +161,29 @@ def bench_shared_memory() -> None:
         store.initialise(p)
         versions = store.pull().versions
         rule = update_rules.RMSProp()
-        update = functools.partial(rule.apply, p, g, rule.make_state(size), 1e-3)
-        pull_ms, memcpy_ms = fastest_ms(store.pull), fastest_ms(g.copy)
-        push_ms = fastest_ms(functools.partial(store.push, g, versions, 5))
-        update_ms = fastest_ms(update)
-        print(
-            f"{network:14} {size / 1e6:4.2f} M {pull_ms:19.3f} {memcpy_ms:10.3f} "
-            f"{pull_ms / memcpy_ms:6.2f} {push_ms:8.3f} {update_ms:11.3f} "
-            f"{push_ms / update_ms:6.2f}"
+        bench.compare(
+            f"shared memory, pull, {network}",
+            store.pull,
+            g.copy,
+            "memcpy",
+            at_least=0.6,
+        )
+        bench.compare(
+            f"shared memory, push, {network}",
+            functools.partial(store.push, g, versions, 5),
+            functools.partial(rule.apply, p, g, rule.make_state(size), 1e-3),
+            "RMSProp alone",
         )
     store = make_shared_memory_store(layouts.ParameterLayout(["w"], [[1]]))
-    print(f"Adding up the counts of all workers: {fastest_ms(store.statistics):.4f} ms")
+    bench.report.number("shared memory, counts", fastest_ms(store.statistics), "ms")
 
 
-def bench_snapshots() -> None:
-    """Prints the share of the time that snapshots take, per size."""
+def bench_snapshots(bench: Bench) -> None:
+    """Reports the share of the time that snapshots take, per size."""
     config = gorila_config.GorilaConfig(environment="catch")
     interval_updates = config.snapshot_period_updates // 2
     interval_ms = 1e3 * interval_updates / UPDATES_PER_SEC
-    print(
-        f"\nSnapshots, one each {interval_updates} updates   copy ms  write ms  "
-        "copy share  both share"
-    )
+    print(f"Snapshots, one each {interval_updates} updates")
     for network, size in NUM_PARAMETERS.items():
         made = shard.ParameterShard(
             update_rules.AdaGrad(),
@@ -158,9 +197,12 @@ def bench_snapshots() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "parameters-0.npz")
             write_ms = fastest_ms(functools.partial(array_files.replace, path, state))
-        print(
-            f"{network:14} {size / 1e6:4.2f} M {copy_ms:20.1f} {write_ms:9.1f} "
-            f"{copy_ms / interval_ms:11.2%} {(copy_ms + write_ms) / interval_ms:11.2%}"
+        bench.report.number(f"snapshot, copy, {network}", copy_ms, "ms")
+        bench.report.number(f"snapshot, write, {network}", write_ms, "ms")
+        bench.report.ratio(
+            f"snapshot, percent of the shard's time, {network}",
+            100.0 * (copy_ms + write_ms) / interval_ms,
+            at_most=2.0,
         )
 
 
@@ -237,12 +279,9 @@ def served(
             process.join()
 
 
-def bench_store() -> None:
-    """Prints the time of a pull and of a push, per size and number of shards."""
-    print(
-        "\nPull and push over courier      pull ms  raw ms  ratio  "
-        "push ms  raw ms  ratio"
-    )
+def bench_store(bench: Bench) -> None:
+    """Reports the time of a pull and of a push, per size and number of shards."""
+    print("Over courier")
     cuts = [
         (layouts.ParameterLayout([network], [[size]]), num_shards)
         for network, size in NUM_PARAMETERS.items()
@@ -250,11 +289,11 @@ def bench_store() -> None:
     ]
     with served(cuts) as clients:
         for (layout, _), each in zip(cuts, clients, strict=True):
-            print_store_row(layout, each)
+            compare_with_raw(bench, layout, each)
 
 
-def print_store_row(
-    layout: layouts.ParameterLayout, clients: Sequence[courier.Client]
+def compare_with_raw(
+    bench: Bench, layout: layouts.ParameterLayout, clients: Sequence[courier.Client]
 ) -> None:
     """Measures one number of shards."""
     store = sharded_client.ShardedClient(layout, clients, should_stop=lambda: False)
@@ -274,23 +313,27 @@ def print_store_row(
             ]
         )
 
-    pull_ms = fastest_ms(store.pull)
-    raw_pull_ms = fastest_ms(raw_pull)
-    push_ms = fastest_ms(lambda: store.push(gradient, versions, 1))
-    raw_push_ms = fastest_ms(raw_push)
-    print(
-        f"{layout.names[0]:14} {layout.num_parameters / 1e6:4.2f} M  K={len(clients)}"
-        f"{pull_ms:12.1f} {raw_pull_ms:7.1f} {pull_ms / raw_pull_ms:6.2f} "
-        f"{push_ms:8.1f} {raw_push_ms:7.1f} {push_ms / raw_push_ms:6.2f}"
+    where = f"{layout.names[0]}, {len(clients)} shards"
+    bench.compare(
+        f"courier, pull, {where}", store.pull, raw_pull, "raw bytes", at_least=0.85
+    )
+    bench.compare(
+        f"courier, push, {where}",
+        lambda: store.push(gradient, versions, 1),
+        raw_push,
+        "raw bytes",
+        at_least=0.85,
     )
 
 
 def main() -> None:
     """Prints all."""
-    bench_update_rules()
-    bench_shared_memory()
-    bench_snapshots()
-    bench_store()
+    bench = Bench(measuring.parse_options(__doc__, rounds=5))
+    bench_update_rules(bench)
+    bench_shared_memory(bench)
+    bench_snapshots(bench)
+    bench_store(bench)
+    bench.report.write()
 
 
 if __name__ == "__main__":

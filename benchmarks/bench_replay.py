@@ -12,7 +12,7 @@ a process of its own, so that its memory is nobody else's; all goes over the net
 Then our two replays inside one process, as DQN has one: Reverb's, and the one in plain
 memory, which keeps frames as they are and is the same in each run of a seed.
 
-Run: python benchmarks/bench_replay.py (about half a minute).
+Run: python benchmarks/bench_replay.py (about two minutes).
 """
 
 import contextlib
@@ -25,12 +25,13 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import dm_env
+import measuring
 import numpy as np
 import portpicker
 import reverb
@@ -49,6 +50,13 @@ BATCH_SIZE = 32
 NUM_BATCHES = 150
 FRAME_BYTES = 84 * 84
 MAX_FRAMES = 1.3  # A transition, sent and kept.
+GOALS = {
+    "wire bytes, inserted": 3.0,
+    "server memory, bytes": 3.0,
+    "frame bytes before compression": 3.0,
+    "microseconds, inserted": 1.3,
+    "microseconds, sampled": 2.0,
+}
 LIMITS = limits.ReplayLimits(max_items=100_000, min_items=1, batch_size=BATCH_SIZE)
 
 Step = tuple[np.int32 | None, dm_env.TimeStep]
@@ -64,25 +72,46 @@ class Layout(NamedTuple):
 
 
 def main() -> None:
-    """Prints the table, and fails where a transition costs more than it may."""
+    """Prints what a transition costs, both ways."""
+    options = measuring.parse_options(__doc__, rounds=3)
+    report = measuring.Report("replay", options)
     environment = registry.make_factory("atari:pong")(0)
     spec = specs.make_environment_spec(environment)
     steps = list(_record(environment, spec))
-    ours, theirs = (_measure(layout, spec, steps) for layout in (FRAMES, STACKS))
     print(f"{NUM_STEPS} steps of Pong, one-step transitions, batches of {BATCH_SIZE}")
-    print(f"{'per transition':32}{FRAMES.name:>12}{STACKS.name:>12}{'ratio':>8}")
-    for name, value in ours.items():
-        other = theirs[name]
-        print(f"{name:32}{value:12,.2f}{other:12,.2f}{other / value:8.2f}")
-    print()
-    in_memory, on_reverb = _measure_memory(spec, steps), _measure_reverb(spec, steps)
-    print(f"{'in one process':32}{'memory':>12}{'Reverb':>12}{'ratio':>8}")
-    for name, value in in_memory.items():
-        other = on_reverb[name]
-        print(f"{name:32}{value:12,.2f}{other:12,.2f}{other / value:8.2f}")
-    frames = max(ours["frames kept"], in_memory["memory, bytes"] / FRAME_BYTES)
-    if frames > MAX_FRAMES:
-        raise SystemExit(f"{frames:.2f} frames a transition: {MAX_FRAMES} are allowed.")
+    frames, stacks, in_memory, on_reverb = [], [], [], []
+    for _ in range(options.rounds):
+        frames.append(_measure(FRAMES, spec, steps))
+        stacks.append(_measure(STACKS, spec, steps))
+        in_memory.append(_measure_memory(spec, steps))
+        on_reverb.append(_measure_reverb(spec, steps))
+    _compare(report, "frames", frames, "stacks", stacks, GOALS)
+    print("In one process")
+    _compare(report, "memory", in_memory, "Reverb", on_reverb, {})
+    kept = max(frames[0]["frames kept"], in_memory[0]["memory, bytes"] / FRAME_BYTES)
+    report.ratio("frames kept of a transition", kept, at_most=MAX_FRAMES)
+    report.write()
+
+
+def _compare(
+    report: measuring.Report,
+    name: str,
+    ours: list[dict[str, float]],
+    other_name: str,
+    theirs: list[dict[str, float]],
+    goals: Mapping[str, float],
+) -> None:
+    """Reports what a transition costs, and how many times that it costs the other."""
+    for what in ours[0]:
+        values = [each[what] for each in ours]
+        others = [each[what] for each in theirs]
+        report.number(f"{name}, {what}", values, "a transition")
+        report.number(f"{other_name}, {what}", others, "a transition")
+        report.ratio(
+            f"{other_name} / {name}, {what}",
+            measuring.ratios(others, values),
+            at_least=goals.get(what),
+        )
 
 
 def _measure(

@@ -17,7 +17,7 @@ this machine multiplies matrices of such sizes. The same for acting and for lear
 All of it in CPU time of the process, which computes on one thread and waits for nobody:
 on a quiet machine that is wall time, and on a busy one it still means something.
 
-    python benchmarks/breakdown.py         (about a minute)
+    python benchmarks/bench_breakdown.py         (about a minute)
 """
 
 import functools
