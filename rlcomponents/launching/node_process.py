@@ -100,7 +100,7 @@ def _run(control: int, reports: node_reports.Reports) -> None:
 
         def listen() -> None:
             # On the control pipe nothing ever comes: it ends when the launcher asks.
-            select.select([control, terminated_reader], [], [])
+            _poll([control, terminated_reader])
             switch.turn()
 
         def on_terminate(number: int, frame: types.FrameType | None) -> None:
@@ -115,10 +115,18 @@ def _run(control: int, reports: node_reports.Reports) -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     launchpad_runtime.call(function, switch)
-    if switch.stop_event().is_set() and not select.select([control], [], [], 0)[0]:
+    if switch.stop_event().is_set() and not _poll([control], timeout_secs=0.0):
         # It was not the launcher that asked: dies of what it was sent.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _poll(descriptors: Sequence[int], *, timeout_secs: float | None = None) -> bool:
+    """Waits until one of the pipes has something, or has ended; whether one has."""
+    poll = select.poll()  # `select.select` takes no numbers from 1024 on.
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(None if timeout_secs is None else 1000 * timeout_secs))
 
 
 def _die_with(launcher_pid: int) -> None:

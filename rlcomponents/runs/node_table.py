@@ -52,12 +52,14 @@ class NodeRow:
 
 
 def write(path: pathlib.Path, rows: Sequence[NodeRow]) -> None:
-    """Replaces the table.
+    """Replaces the table. Waits for no disk: who writes it also watches the nodes.
 
     Raises:
         OSError: As where the disk is full.
     """
-    atomic_files.write_json(path, [dataclasses.asdict(row) for row in rows])
+    atomic_files.write_json(
+        path, [dataclasses.asdict(row) for row in rows], lasting=False
+    )
 
 
 def read(path: pathlib.Path) -> list[NodeRow]:
