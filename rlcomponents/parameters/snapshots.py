@@ -4,11 +4,14 @@
 
 Written whole or not at all, and not forced to the disk: a snapshot outlives the death
 of its process. What outlives a power cut is a checkpoint.
+
+Where a file is there and is no state of what is to go on from it, the program ends:
+training would begin again from initial values, and what was learned would be
+overwritten. A resume makes the file anew from a checkpoint.
 """
 
 import pathlib
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -33,8 +36,7 @@ class RestoresOnce(Protocol):
 def start_from(store: RestoresOnce, path: pathlib.Path) -> bool:
     """Lets a store go on from a snapshot, if there is one and the store is empty.
 
-    For every node that opens the store: whoever comes first restores it. A file that
-    cannot be used is skipped, and the user is told.
+    For every node that opens the store: whoever comes first restores it.
 
     Args:
         store: Not initialised yet, or by one who has called this.
@@ -42,13 +44,12 @@ def start_from(store: RestoresOnce, path: pathlib.Path) -> bool:
 
     Returns:
         Whether the store was restored now.
+
+    Raises:
+        pulse.FatalError: The file holds something else, or is damaged.
+        OSError: The file cannot be read now.
     """
-    try:
-        state = _read(path)
-        return state is not None and store.restore_if_empty(state)
-    except ValueError as error:
-        _say_skipped(path, error)
-        return False
+    return _go_on_from(path, store.restore_if_empty)
 
 
 class SavedShard(shard.ParameterShard):
@@ -81,6 +82,7 @@ class SavedShard(shard.ParameterShard):
 
         Raises:
             ValueError: A setting out of its range.
+            pulse.FatalError, OSError: See `start_from`.
         """
         if snapshot_period_updates < 1:
             raise ValueError(
@@ -90,14 +92,7 @@ class SavedShard(shard.ParameterShard):
         self._wait_for_stop = wait_for_stop
         self._interval_updates = max(1, snapshot_period_updates // 2)
         self._writer = _Writer(path, self.save)
-        try:
-            state = _read(path)
-            if state is not None:
-                self.restore(state)
-        except ValueError as error:
-            _say_skipped(path, error)
-            # An epoch that no start before can have had: it restored another state.
-            self._epoch = int(time.time())
+        _go_on_from(path, self.restore)
         self._requested_updates = self._updates
 
     def run(self) -> None:
@@ -170,19 +165,18 @@ class _Writer:
             self._failed = False
 
 
-def _read(path: pathlib.Path) -> dict[str, np.ndarray] | None:
-    """Returns the state in a file, or None where there is no file.
+def _go_on_from(path: pathlib.Path, restore: Callable[[State], bool | None]) -> bool:
+    """Calls `restore` with the state in a file; returns whether it did not refuse.
 
     Raises:
-        ValueError: The file cannot be read, or it holds no arrays.
+        pulse.FatalError, OSError: See `start_from`.
     """
     try:
-        return array_files.read(path)
+        return restore(array_files.read(path)) is not False
     except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read ({error.strerror}).") from error
-
-
-def _say_skipped(path: pathlib.Path, error: ValueError) -> None:
-    pulse.current().say(f"The snapshot {path.name} is skipped: {error}")
+        return False
+    except ValueError as error:
+        raise pulse.FatalError(
+            f"{path} is no state to go on from ({error}): resume the run, which makes "
+            "the file anew from the newest checkpoint, or start another run."
+        ) from error

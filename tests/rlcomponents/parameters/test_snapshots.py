@@ -151,8 +151,8 @@ def test_a_shard_without_a_snapshot_is_in_another_epoch_too(path, node):
     assert push(made, updates=500) == ("other_epoch", 0)
 
 
-@pytest.mark.parametrize("fault", ["torn", "another rule", "no shard", "a folder"])
-def test_a_file_that_cannot_be_used_is_skipped_with_a_sentence(path, node, fault):
+@pytest.mark.parametrize("fault", ["torn", "another rule", "no shard"])
+def test_a_file_that_is_no_state_ends_the_program_and_stays(path, node, fault):
     ended = make_shard(path, stopped=True)
     ended.initialise(ONES.tobytes())
     ended.run()
@@ -161,20 +161,28 @@ def test_a_file_that_cannot_be_used_is_skipped_with_a_sentence(path, node, fault
         path.write_bytes(path.read_bytes()[:-100])
     elif fault == "another rule":
         settings = {"rule": update_rules.Adam()}
-    elif fault == "no shard":
-        array_files.replace(path, {"something": ONES})
     else:
-        path.unlink()
-        path.mkdir()
+        array_files.replace(path, {"something": ONES})
+    before = path.read_bytes()
     node.start(2)
-    made = make_shard(path, **settings)
-    [line] = node.lines
-    assert line.startswith("The snapshot parameters-0.npz is skipped: ")
-    assert not made.is_initialised
-    made.initialise((3 * ONES).tobytes())
-    for epoch in range(5):  # Of any start before.
-        assert push(made, epoch=epoch, updates=9) == ("other_epoch", 0)
-    assert made.save()["parameters"].tolist() == [3.0] * 4
+    with pytest.raises(pulse.FatalError, match=r"parameters-0\.npz is no state to go"):
+        make_shard(path, **settings)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_read_now_is_tried_again_by_the_next_start(path, node):
+    ended = make_shard(path, stopped=True)
+    ended.initialise(ONES.tobytes())
+    ended.run()
+
+    def read(path):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_files, "read", read)
+        with pytest.raises(OSError, match="Input/output error"):
+            make_shard(path)
+    assert make_shard(path).save()["parameters"].tolist() == [1.0] * 4
 
 
 def test_a_full_disk_is_said_once_and_training_goes_on(path, node, written):
@@ -265,7 +273,7 @@ class TestStoresInMemory:
             store.pull()
         assert not node.lines
 
-    def test_a_file_of_another_network_is_skipped_with_a_sentence(
+    def test_a_file_of_another_network_ends_the_program(
         self, make_store, memory, path, saved, node
     ):
         state = saved.save()
@@ -273,11 +281,10 @@ class TestStoresInMemory:
             state[name] = np.ones(5, np.float32)
         array_files.replace(path, state)
         store = make_store(memory)
-        assert not snapshots.start_from(store, path)
-        [line] = node.lines
-        assert line.startswith("The snapshot parameters-0.npz is skipped: ")
-        assert store.initialise(ONES)
-        assert store.pull().versions == (core.Version(0, 0),)
+        with pytest.raises(
+            pulse.FatalError, match=r"parameters-0\.npz is no state to go"
+        ):
+            snapshots.start_from(store, path)
 
 
 def test_one_of_many_workers_restores_the_shared_memory(path, node):
