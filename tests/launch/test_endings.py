@@ -110,10 +110,8 @@ def test_a_run_that_is_ended_leaves_nothing_and_goes_on(start, tmp_path, which):
         assert summary.read(folder.summary_json).reason == reason
         assert left.processes() == []
         assert left.segments() == []
-        if signals == FORCED[0]:
-            assert "evaluator/0 had not stopped after" in errors
-        else:
-            assert errors == ""
+        was_forced = "evaluator/0 had not stopped after" in errors
+        assert was_forced == (len(signals) > 1)
         before = saved_steps(folder)
         script = start(agent, tmp_path, "--resume=run", f"--max_steps={10**6 + before}")
 
