@@ -202,8 +202,8 @@ class ParameterStore(acme_core.VariableSource):
 class Reporter(Protocol):
     """Takes rows of numbers; `runs.metrics.MetricsWriter` is one."""
 
-    def write(self, row: dict[str, float | int | str | None]) -> None:
-        """Records a row."""
+    def write(self, row: dict[str, float | int | str | None]) -> bool:
+        """Records a row; returns whether it could, as not where the disk is full."""
 
     def close(self) -> None:
         """Ends the record."""

@@ -57,6 +57,7 @@ class Agent(acme_core.Worker):
         self._save_period_secs = save_period_secs
         self._next_save_secs = time.monotonic() + save_period_secs
         self._next_round_secs = 0.0
+        self._is_spent = False
 
     def step(self) -> bool:
         """Takes one agent step, and what else is due.
@@ -64,14 +65,15 @@ class Agent(acme_core.Worker):
         Returns:
             Whether the run is at its end.
         """
-        with pulse.current().stepping():
-            spent = self._bundle.step() >= self._max_steps
-        if spent:
+        if not self._is_spent:
+            with pulse.current().stepping():
+                self._is_spent = self._bundle.step() >= self._max_steps
+        if self._is_spent:
             self._save(True)  # Before the coordinator takes it along.
         elif time.monotonic() >= self._next_save_secs:
             self._save(False)
             self._next_save_secs = time.monotonic() + self._save_period_secs
-        if not spent and time.monotonic() < self._next_round_secs:
+        if not self._is_spent and time.monotonic() < self._next_round_secs:
             return False
         self._evaluator.step()
         at_end = self._coordinator.step()
@@ -81,7 +83,7 @@ class Agent(acme_core.Worker):
     def run(self) -> None:
         """Steps until the end, or until a stop is asked for; saves either way."""
         try:
-            while not self._wait_for_stop(0):
+            while not self._wait_for_stop(self._period_secs if self._is_spent else 0):
                 if self.step():
                     self._stop_program()
                     return

@@ -85,6 +85,7 @@ class Evaluator(acme_core.Worker):
         self._first_step_secs = clock() - wall_secs_before
         last_steps = int(metrics.number(last or {}, "agent_steps"))
         self._next_steps = last_steps + period_steps
+        self._unwritten: dict[str, Any] | None = None  # Row of the last evaluation.
         self.finished = (last or {}).get("final") == 1 and last_steps >= max_steps
 
     def step(self) -> bool:
@@ -92,9 +93,12 @@ class Evaluator(acme_core.Worker):
 
         Returns:
             Whether it did. An evaluation that a stop cuts short is not reported: the
-            games that were over by then are the short ones.
+            games that were over by then are the short ones. One that the disk does not
+            take is reported before there is another: the program ends by the last one.
         """
-        if self.finished:
+        if self._unwritten is not None:
+            self._report()
+        if self.finished or self._unwritten is not None:
             return False
         snapshot = self._pull()
         if self._start_steps is None:
@@ -119,19 +123,17 @@ class Evaluator(acme_core.Worker):
         if self._best is not None:
             self._best.offer(snapshot, results.mean)
         error = results.standard_error
-        self._reporter.write(
-            {
-                "time_secs": time.time(),
-                "wall_secs": self._clock() - self._first_step_secs,
-                "agent_steps": snapshot.steps,
-                "updates": snapshot.updates,
-                "episodes": len(results.returns),
-                "mean_return": results.mean,
-                "standard_error": None if math.isnan(error) else error,
-                "final": int(final),
-            }
-        )
-        self.finished = final
+        self._unwritten = {
+            "time_secs": time.time(),
+            "wall_secs": self._clock() - self._first_step_secs,
+            "agent_steps": snapshot.steps,
+            "updates": snapshot.updates,
+            "episodes": len(results.returns),
+            "mean_return": results.mean,
+            "standard_error": None if math.isnan(error) else error,
+            "final": int(final),
+        }
+        self._report()
         pulse.current().completed_step()
         return True
 
@@ -147,6 +149,13 @@ class Evaluator(acme_core.Worker):
                 raise
         finally:
             self.close()
+
+    def _report(self) -> None:
+        """Writes the row of the last evaluation, if the disk takes it."""
+        assert self._unwritten is not None
+        if self._reporter.write(self._unwritten):
+            self.finished = self._unwritten["final"] == 1
+            self._unwritten = None
 
     def close(self) -> None:
         """Closes environment and report."""

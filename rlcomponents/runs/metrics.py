@@ -102,8 +102,11 @@ class MetricsWriter:
         with self._disk.survived(str(path)):
             self._open()
 
-    def write(self, row: Mapping[str, float | int | str | None]) -> None:
+    def write(self, row: Mapping[str, float | int | str | None]) -> bool:
         """Appends one row; columns that it lacks, or has as None, stay blank.
+
+        Returns:
+            Whether the disk took it; else it is lost.
 
         Raises:
             ValueError: The row has a key that is no column, or a value that is neither
@@ -117,6 +120,8 @@ class MetricsWriter:
         line = _line([_field(key, row.get(key)) for key in self._columns])
         with self._disk.survived(str(self._path)):
             self._open().append(line)
+            return True
+        return False
 
     def close(self) -> None:
         """Closes the file."""

@@ -203,9 +203,10 @@ class RecordingReporter:
         self.closed = False
         self.rows: list[dict[str, float | int | str | None]] = []
 
-    def write(self, row: dict[str, float | int | str | None]) -> None:
+    def write(self, row: dict[str, float | int | str | None]) -> bool:
         """Keeps a row."""
         self.rows.append(row)
+        return True
 
     def close(self) -> None:
         """Notes it."""

@@ -100,3 +100,16 @@ def test_evaluations_come_in_between(make_agent, folder):
     with folder.evaluation_csv.open() as file:
         rows = [(row["agent_steps"], row["episodes"]) for row in csv.DictReader(file)]
     assert rows == [("40", "2"), ("80", "2"), ("100", "3")]
+
+
+def test_it_stands_still_as_long_as_the_last_evaluation_cannot_be_written(
+    make_agent, folder
+):
+    agent, _ = make_agent(make_config())
+    with pytest.MonkeyPatch.context() as full_disk:
+        full_disk.setattr(agent._evaluator._reporter, "write", lambda row: False)
+        for _ in range(103):
+            assert not agent.step()
+    assert agent.step()
+    agent.close()
+    assert summary.read(folder.summary_json).agent_steps == 100

@@ -319,3 +319,40 @@ def test_a_store_that_is_away_is_a_failure_unless_a_stop_is_asked_for(
         with pytest.raises(core.StoreUnavailableError):
             evaluator.run()
     assert reporter.closed
+
+
+class FullDisk(fakes.RecordingReporter):
+    """Takes no row while it is full."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_full = True
+
+    def write(self, row):
+        return not self.is_full and super().write(row)
+
+
+def test_the_last_evaluation_is_reported_when_there_is_room_again(training):
+    disk = FullDisk()
+    game = fakes.ScriptedGame([[1.0, 2.0]])
+    evaluator = evaluators.Evaluator(
+        training.pull,
+        game,
+        make_actor(),
+        disk,
+        period_steps=100,
+        num_episodes=2,
+        final_num_episodes=3,
+        max_steps=MAX_STEPS,
+        max_episode_steps=50,
+        wait_for_stop=never,
+    )
+    training.steps = MAX_STEPS
+    assert evaluator.step()
+    assert not evaluator.step()
+    assert not evaluator.finished  # The program ends by this row: it may not be lost.
+    disk.is_full = False
+    assert not evaluator.step()  # Nothing is played again.
+    assert evaluator.finished
+    assert evaluated(disk) == [(MAX_STEPS, 1)]
+    assert training.num_pulls == 1

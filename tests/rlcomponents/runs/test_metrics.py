@@ -1,11 +1,13 @@
 """Tests of metrics files: written a row at a time, read while they grow."""
 
+import errno
 import math
 
 import numpy as np
 import pytest
 
-from rlcomponents.runs import metrics
+from rlcomponents.runs import append_file, metrics
+from rlcomponents.runs import disk as disks
 
 
 def test_rows_are_on_disk_as_soon_as_they_are_written(tmp_path):
@@ -37,6 +39,22 @@ def test_values_are_written_compactly(tmp_path, value, field):
     path = tmp_path / "node.csv"
     metrics.MetricsWriter(path, ("agent_steps", "value")).write({"value": value})
     assert path.read_text().splitlines()[1] == f",{field}"
+
+
+def test_a_row_that_the_disk_does_not_take_is_lost_and_said_to_be(tmp_path):
+    said = []
+    path = tmp_path / "node.csv"
+    writer = metrics.MetricsWriter(path, ("loss",), disk=disks.Disk(said.append))
+
+    def append(file, record):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(append_file.AppendFile, "append", append)
+        assert not writer.write({"loss": 1.0})
+    assert writer.write({"loss": 2.0})
+    assert path.read_text() == "loss\n2.0\n"
+    assert len(said) == 2  # That it is full, and that it no longer is.
 
 
 def test_an_unknown_column_is_refused_by_name(tmp_path):
