@@ -65,13 +65,11 @@ def make_worker(
         should_stop=lambda: wait_for_stop(0),
         reward_scale=config.reward_scale,
     )
+    store = stores.open_store(
+        config, run_dir, strategy.variables.layout, place, wait_for_stop
+    )
     actor_learner = async_worker.AsyncWorker(
-        collector,
-        strategy,
-        stores.open_store(
-            config, run_dir, strategy.variables.layout, place, wait_for_stop
-        ),
-        watch=files.watch,
+        collector, strategy, store, watch=files.watch
     )
     turn = reporting.ReportingAsyncWorker(
         actor_learner,
@@ -86,6 +84,7 @@ def make_worker(
 
     return worker.SteppedWorker(
         turn.step,
+        count_steps=lambda: store.statistics().steps,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,

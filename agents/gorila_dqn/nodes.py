@@ -43,6 +43,7 @@ def make_bundle(
     )
     return worker.SteppedWorker(
         bundle.step,
+        count_steps=lambda: bundle.store.statistics().steps,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=bundle.close,
@@ -74,10 +75,9 @@ def make_actor(
     environment_spec = specs.make_environment_spec(environment)
     network = parts.make_network(config, environment_spec)
     variables = tf_variables.FlatVariables(network.trainable_variables)
+    store = _store_maker(config, shards, wait_for_stop)(variables.layout)
     sync = store_sync.StoreSync(
-        _store_maker(config, shards, wait_for_stop)(variables.layout),
-        variables,
-        period_steps=config.actor_sync_period_steps,
+        store, variables, period_steps=config.actor_sync_period_steps
     )
     schedule = config.epsilon_schedule()
     spread = _spread(config, index, config.num_actors)
@@ -118,6 +118,7 @@ def make_actor(
 
     return worker.SteppedWorker(
         turn.step,
+        count_steps=lambda: store.statistics().steps,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,
@@ -138,6 +139,7 @@ def make_learner(
     environment_spec = parts.make_environment_spec(config)
     network = parts.make_network(config, environment_spec)
     layout = tf_variables.FlatVariables(network.trainable_variables).layout
+    store = _store_maker(config, shards, wait_for_stop)(layout)
     source = batches.ReplayBatches(
         replay_addresses,
         environment_spec,
@@ -150,7 +152,7 @@ def make_learner(
         config,
         environment_spec,
         network,
-        _store_maker(config, shards, wait_for_stop)(layout),
+        store,
         source,
         outlier_rule,
         watch=files.watch,
@@ -170,6 +172,7 @@ def make_learner(
 
     return worker.SteppedWorker(
         turn.step,
+        count_steps=lambda: store.statistics().steps,
         max_steps=config.max_steps,
         wait_for_stop=wait_for_stop,
         close=close,

@@ -27,9 +27,10 @@ class Work:
         self.num_closes += 1
 
 
-def make_worker(work, *, max_steps=1_000, wait_for_stop, state=None):
+def make_worker(work, *, max_steps=1_000, wait_for_stop, count_steps=None, state=None):
     return worker.SteppedWorker(
         work.step,
+        count_steps=count_steps or (lambda: work.steps),
         max_steps=max_steps,
         wait_for_stop=wait_for_stop,
         close=work.close,
@@ -52,6 +53,58 @@ def test_what_the_budget_is_spent_by_others_counts_too():
     work = Work(steps_each=1_000)  # It hears of 1,000 steps after its first one.
     make_worker(work, max_steps=1_000, wait_for_stop=fakes.StopAfter(5)).run()
     assert work.steps == 1_000
+
+
+def test_the_work_goes_on_where_the_store_has_lost_steps():
+    work = Work()
+
+    def count_steps():
+        if work.steps == 5:
+            work.steps = 3  # A shard died while all stood still, and came back.
+        return work.steps
+
+    wait_for_stop = fakes.StopAfter(10)
+    make_worker(
+        work, max_steps=5, wait_for_stop=wait_for_stop, count_steps=count_steps
+    ).run()
+    # Five steps, a rest, two steps, a rest, two steps. Steps are looked at in rests.
+    assert [secs > 0 for secs in wait_for_stop.waits_secs[:9]] == (
+        [False] * 5 + [True] + [False] * 2 + [True]
+    )
+    assert work.num_closes == 1
+
+
+def test_a_worker_that_goes_on_has_not_come_to_its_end(tmp_path):
+    work, path = SavedWork(), tmp_path / "worker-0.json"
+    state = node_state.NodeState(path, period_secs=1e9)
+    state.keep("work", work)
+    ended = []
+
+    def count_steps():
+        ended.append(node_state.read(path)["ended"])
+        work.steps = 3
+        return work.steps
+
+    class Failing(Exception):
+        pass
+
+    def step():
+        if ended:
+            ended.append(node_state.read(path)["ended"])
+            raise Failing
+        return SavedWork.step(work)
+
+    stepped = worker.SteppedWorker(
+        step,
+        count_steps=count_steps,
+        max_steps=5,
+        wait_for_stop=fakes.StopAfter(20),
+        close=work.close,
+        state=state,
+    )
+    with pytest.raises(Failing):
+        stepped.run()
+    assert ended == [True, False]
 
 
 def test_a_stop_ends_the_work_before_the_budget_is_spent():
