@@ -13,8 +13,7 @@ PACKAGES := rlcomponents agents launch
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
-.PHONY: help install lock doctor demo test test-all lint format types imports docs bench \
-  bench-peers-env bench-docs check
+.PHONY: help install lock doctor demo test test-all lint format types imports docs bench bench-peers-env bench-docs check
 
 help:  ## Lists the tasks.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
