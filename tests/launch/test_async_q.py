@@ -8,6 +8,11 @@ from launch import async_q
 from rlcomponents.runs import checkpoints, run_folder, summary
 
 ALGORITHMS = async_q_config.ALGORITHMS
+STORES = {
+    "shared_memory": (),
+    "server": ("--parameter_store=server", "--num_parameter_shards=2"),
+    "local": ("--parameter_store=local", "--lp_launch_type=local_mt"),
+}
 
 
 @pytest.mark.parametrize(
@@ -40,8 +45,8 @@ def test_continuous_actions_are_refused_before_anything_starts(
     [
         ("one_step_q", ()),
         ("one_step_sarsa", ("--lp_launch_type=local_mt",)),
-        ("n_step_q", ("--parameter_store=server", "--num_parameter_shards=2")),
-        ("n_step_q", ("--lp_launch_type=local_mt", "--parameter_store=local")),
+        ("n_step_q", STORES["server"]),
+        ("n_step_q", STORES["local"]),
     ],
     ids=["processes", "threads", "processes-server", "threads-local"],
 )
@@ -70,11 +75,12 @@ def test_a_run_ends_by_itself_and_is_evaluated(start, tmp_path, algorithm, flags
 
 
 @pytest.mark.learning
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("store", STORES.values(), ids=STORES.keys())
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_catch_is_learned_by_the_preset(start, tmp_path, algorithm):
+def test_catch_is_learned_by_the_preset(start, tmp_path, algorithm, store):
     argv = ("--environment=catch", "--run_dir=run", f"--algorithm={algorithm}")
-    exit_code, _, errors = start("async_q", tmp_path, *argv).wait()
+    exit_code, _, errors = start("async_q", tmp_path, *argv, *store).wait()
     assert (exit_code, errors) == (0, "")
     folder = run_folder.RunFolder(tmp_path / "run")
     with folder.evaluation_csv.open() as file:
@@ -83,5 +89,6 @@ def test_catch_is_learned_by_the_preset(start, tmp_path, algorithm):
             for row in csv.DictReader(file)
             if float(row["mean_return"]) >= 0.9
         ]
-    assert secs[0] <= 90.0  # Since the first step.
+    if not store:  # Threads of one process are slower.
+        assert secs[0] <= 90.0  # Since the first step.
     assert summary.read(folder.summary_json).evaluation_return >= 0.9
