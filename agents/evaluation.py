@@ -2,7 +2,7 @@
 
 from agents import run_nodes, saved_policy
 from agents.run_config import RunConfig
-from rlcomponents import specs
+from rlcomponents import core, specs
 from rlcomponents.actors import store_sync
 from rlcomponents.nodes import evaluator as evaluators
 
@@ -12,7 +12,7 @@ def make_evaluator(
     run_dir: str,
     make_player: saved_policy.PlayerMaker,
     make_store: run_nodes.StoreMaker,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator, with a network and an environment of its own.
 

@@ -22,9 +22,6 @@ from rlcomponents.parameters import (
 )
 from rlcomponents.runs import run_folder
 
-WaitForStop = Callable[[float], bool]
-"""Waits so many seconds; returns whether the program is asked to stop."""
-
 
 class ShardConfig(Protocol):
     """The settings of a run that are about its parameter shards.
@@ -94,7 +91,7 @@ def make_shard(
     run_dir: str,
     index: int,
     make_settings: MakeSettings,
-    wait_for_stop: WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> snapshots.SavedShard:
     """Builds one shard; which slice it holds, its snapshot or the first client says.
 
@@ -117,7 +114,7 @@ def open_store(
     config: ShardConfig,
     layout: layouts.ParameterLayout,
     clients: Sequence[shard_calls.ShardClient],
-    wait_for_stop: WaitForStop,
+    wait_for_stop: core.WaitForStop,
     *,
     max_gradient_norm: float | None,
 ) -> sharded_client.ShardedClient:
@@ -171,7 +168,7 @@ class RemoteShard:
 def reach(
     config: ShardConfig,
     clients: Sequence[shard_calls.ShardClient],
-    wait_for_stop: WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> list[RemoteShard]:
     """Returns the shards as the coordinator needs them; see `open_store`."""
     calls = shard_calls.ShardCalls(

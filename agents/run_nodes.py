@@ -19,9 +19,6 @@ from rlcomponents.parameters import layout as layouts
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, node_state, run_folder, worker_report
 
-WaitForStop = Callable[[float], bool]
-"""Waits so many seconds; returns whether the program is asked to stop."""
-
 StoreMaker = Callable[[layouts.ParameterLayout], core.ParameterStore]
 """Opens a node's store once the node knows its network."""
 
@@ -75,7 +72,7 @@ def make_evaluator(
     pull: Callable[[], core.Snapshot],
     environment: dm_env.Environment,
     actor: acme_core.Actor,
-    wait_for_stop: WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator.
 
@@ -119,7 +116,7 @@ def make_coordinator(
     statistics: Callable[[], core.StoreStatistics],
     shards: Sequence[program_checkpoints.Shard],
     stop_program: Callable[[], None],
-    wait_for_stop: WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> coordinators.Coordinator:
     """Builds the coordinator.
 

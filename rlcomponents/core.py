@@ -22,6 +22,9 @@ from acme import core as acme_core
 EnvironmentFactory = Callable[[int], dm_env.Environment]
 """Takes a seed, returns a new environment. Called inside the node that uses it."""
 
+WaitForStop = Callable[[float], bool]
+"""Waits so many seconds; returns whether the program is asked to stop."""
+
 PARAMETERS = "parameters"
 """`get_variables` name of the parameters that learners update."""
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from agents import run_nodes
 from agents.asynchronous import stores
 from agents.asynchronous.config import AsyncConfig
+from rlcomponents import core
 from rlcomponents.nodes import coordinator
 
 
@@ -14,7 +15,7 @@ def make_coordinator(
     agent: str,
     place: stores.Place,
     stop_program: Callable[[], None],
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
     statistics, shards = stores.open_for_coordinator(config, place, wait_for_stop)

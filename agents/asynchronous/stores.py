@@ -68,7 +68,7 @@ def open_store(
     run_dir: str,
     layout: layouts.ParameterLayout,
     place: Place,
-    wait_for_stop: parameter_shards.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> core.ParameterStore:
     """Opens the store for a worker or an evaluator.
 
@@ -122,7 +122,7 @@ def shard_settings(config: AsyncConfig) -> dict[str, Any]:
 
 
 def open_for_coordinator(
-    config: AsyncConfig, place: Place, wait_for_stop: parameter_shards.WaitForStop
+    config: AsyncConfig, place: Place, wait_for_stop: core.WaitForStop
 ) -> tuple[Callable[[], core.StoreStatistics], Sequence[program_checkpoints.Shard]]:
     """Returns the store's counts, and what the coordinator saves."""
     if isinstance(place, ThreadStore):

@@ -6,7 +6,7 @@ from typing import Any
 from agents import evaluation, run_nodes, saved_policy
 from agents.asynchronous import stores
 from agents.asynchronous.config import AsyncConfig
-from rlcomponents import environment_batch, seeding, specs
+from rlcomponents import core, environment_batch, seeding, specs
 from rlcomponents.environments import wrappers
 from rlcomponents.learners import async_worker, rollouts
 from rlcomponents.nodes import evaluator as evaluators
@@ -23,7 +23,7 @@ def make_worker(
     index: int,
     place: stores.Place,
     make_strategy: StrategyMaker,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds worker `index`: environments, a copy of the network, rollouts."""
     files = run_nodes.open_worker_files(config, run_dir, f"worker-{index}")
@@ -97,7 +97,7 @@ def make_evaluator(
     run_dir: str,
     place: stores.Place,
     make_player: saved_policy.PlayerMaker,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator."""
     return evaluation.make_evaluator(

@@ -8,7 +8,7 @@ from acme import core as acme_core
 from agents import evaluation, optimisation, parameter_shards, run_nodes
 from agents.dqn import parts
 from agents.dqn.config import DQNConfig
-from rlcomponents import array_files, pulse
+from rlcomponents import array_files, core, pulse
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.parameters import layout as layouts
@@ -29,7 +29,7 @@ class Agent(acme_core.Worker):
         save: Callable[[bool], None],
         save_period_secs: float,
         stop_program: Callable[[], None],
-        wait_for_stop: Callable[[float], bool],
+        wait_for_stop: core.WaitForStop,
         period_secs: float = 1.0,
     ) -> None:
         """Stores its parts.
@@ -103,7 +103,7 @@ def make_agent(
     config: DQNConfig,
     run_dir: str,
     stop_program: Callable[[], None],
-    wait_for_stop: Callable[[float], bool],
+    wait_for_stop: core.WaitForStop,
 ) -> Agent:
     """Builds the whole agent around one `LocalStore`."""
     snapshot_path = parameter_shards.snapshot_path(run_dir)

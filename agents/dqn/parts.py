@@ -95,7 +95,7 @@ def make_bundle(
     config: DQNConfig,
     run_dir: str,
     make_store: run_nodes.StoreMaker,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
     *,
     name: str,
     index: int = 0,

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from acme import adders as acme_adders
 
-from agents import run_nodes
 from agents.dqn.config import DQNConfig
-from rlcomponents import array_files, pulse, seeding, specs
+from rlcomponents import array_files, core, pulse, seeding, specs
 from rlcomponents.nodes import replay_saver
 from rlcomponents.replay import adders, batches, memory, servers, tables, transitions
 from rlcomponents.runs import disk as disks
@@ -43,7 +42,7 @@ def make_replay(
     config: DQNConfig,
     run_dir: str,
     environment_spec: specs.EnvironmentSpec,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
     *,
     name: str,
     index: int,
@@ -94,7 +93,7 @@ def _on_reverb(
     config: DQNConfig,
     run_dir: str,
     environment_spec: specs.EnvironmentSpec,
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
     name: str,
 ) -> BundleReplay:
     folder = run_folder.RunFolder(run_dir).state / f"{name}-replay"

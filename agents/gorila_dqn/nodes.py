@@ -13,7 +13,7 @@ import numpy as np
 from agents import evaluation, parameter_shards, run_nodes
 from agents.dqn import parts, replays
 from agents.gorila_dqn.config import GorilaConfig
-from rlcomponents import environment_loop, exploration, seeding, specs
+from rlcomponents import core, environment_loop, exploration, seeding, specs
 from rlcomponents.actors import epsilon_greedy, q_values, store_sync
 from rlcomponents.losses import outliers
 from rlcomponents.nodes import evaluator as evaluators
@@ -28,7 +28,7 @@ def make_bundle(
     run_dir: str,
     index: int,
     shards: Sequence[Any],
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds bundle `index`: Algorithm 1, on the parameters of the shards."""
     bundle = parts.make_bundle(
@@ -64,7 +64,7 @@ def make_actor(
     index: int,
     replay_address: str,
     shards: Sequence[Any],
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds actor `index`, which inserts into one of the replay servers."""
     files = run_nodes.open_worker_files(config, run_dir, f"actor-{index}")
@@ -132,7 +132,7 @@ def make_learner(
     index: int,
     replay_addresses: Sequence[str],
     shards: Sequence[Any],
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> worker.SteppedWorker:
     """Builds learner `index`, which draws from all replay servers."""
     files = run_nodes.open_worker_files(config, run_dir, f"learner-{index}")
@@ -184,7 +184,7 @@ def make_evaluator(
     config: GorilaConfig,
     run_dir: str,
     shards: Sequence[Any],
-    wait_for_stop: run_nodes.WaitForStop,
+    wait_for_stop: core.WaitForStop,
 ) -> evaluators.Evaluator:
     """Builds the evaluator."""
     return evaluation.make_evaluator(
@@ -197,7 +197,7 @@ def make_evaluator(
 
 
 def _store_maker(
-    config: GorilaConfig, shards: Sequence[Any], wait_for_stop: run_nodes.WaitForStop
+    config: GorilaConfig, shards: Sequence[Any], wait_for_stop: core.WaitForStop
 ) -> run_nodes.StoreMaker:
     def make(layout: layouts.ParameterLayout) -> sharded_client.ShardedClient:
         return parameter_shards.open_store(

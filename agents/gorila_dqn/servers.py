@@ -8,6 +8,7 @@ from typing import Any
 
 from agents import optimisation, parameter_shards, run_nodes
 from agents.gorila_dqn.config import GorilaConfig
+from rlcomponents import core
 from rlcomponents.nodes import coordinator
 from rlcomponents.parameters import shard_calls
 
@@ -27,7 +28,7 @@ def make_coordinator(
     run_dir: str,
     shards: Sequence[shard_calls.ShardClient],
     stop_program: Callable[[], None],
-    wait_for_stop: Callable[[float], bool],
+    wait_for_stop: core.WaitForStop,
 ) -> coordinator.Coordinator:
     """Builds the coordinator."""
     remote = parameter_shards.reach(config, shards, wait_for_stop)
