@@ -114,4 +114,4 @@ def usage_of(pid: int) -> Usage:
 def _state(node: watched.Node) -> str:
     if not node.ended:
         return "running"
-    return "restarting" if node.failure is not None else "ended"
+    return "died" if node.failure is not None else "ended"

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from rlcomponents.runs import atomic_files
 
-STATES = ("running", "restarting", "ended")
+STATES = ("running", "died", "ended")
+"""Of those that died, some are started again soon; a program that ends starts none."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,7 @@ def test_a_wait_is_told_with_its_length(node: _Node, tmp_path: pathlib.Path) -> 
     assert row.silent_secs == pytest.approx(2.0)
 
 
-def test_a_node_that_died_is_restarting_and_has_no_process(
+def test_a_node_that_died_has_no_process(
     node: _Node, tmp_path: pathlib.Path
 ) -> None:
     path = tmp_path / "nodes.json"
@@ -102,7 +102,7 @@ def test_a_node_that_died_is_restarting_and_has_no_process(
     _rows(path, node, fakes.ManualClock()).write()
 
     row = _only_row(path)
-    assert (row.state, row.pid, row.memory_bytes) == ("restarting", None, 0)
+    assert (row.state, row.pid, row.memory_bytes) == ("died", None, 0)
 
 
 def test_a_node_that_returned_has_ended(node: _Node, tmp_path: pathlib.Path) -> None:
