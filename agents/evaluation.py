@@ -2,9 +2,13 @@
 
 from agents import run_nodes, saved_policy
 from agents.run_config import RunConfig
-from rlcomponents import core, specs
+from rlcomponents import core, seeding, specs
 from rlcomponents.actors import store_sync
+from rlcomponents.nodes import best_parameters
+from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.runs import disk as disks
+from rlcomponents.runs import metrics, run_folder
 
 
 def make_evaluator(
@@ -23,11 +27,33 @@ def make_evaluator(
         make_store: Opens the store for that network.
         wait_for_stop: Waits so many seconds; returns whether a stop was asked.
     """
-    environment = run_nodes.make_evaluation_environment(config)
+    environment = config.make_environment_factory(evaluation=True)(
+        seeding.derive(config.seed, "evaluation environment")
+    )
     player = make_player(config, specs.make_environment_spec(environment))
     sync = store_sync.StoreSync(
         make_store(player.variables.layout), player.variables, period_steps=1
     )
-    return run_nodes.make_evaluator(
-        config, run_dir, sync.pull, environment, player.actor, wait_for_stop
+    folder = run_folder.RunFolder(run_dir)
+    disk = disks.Disk(print)
+    earlier = metrics.read_last(folder.program_csv)
+    return evaluators.Evaluator(
+        sync.pull,
+        environment,
+        player.actor,
+        metrics.MetricsWriter(
+            folder.evaluation_csv, metrics.EVALUATION_COLUMNS, disk=disk
+        ),
+        period_steps=config.evaluation_period_steps,
+        num_episodes=config.evaluation_episodes,
+        final_num_episodes=config.final_evaluation_episodes,
+        max_steps=config.max_steps,
+        max_episode_steps=config.max_evaluation_steps,
+        wait_for_stop=wait_for_stop,
+        watch=config.make_watch("evaluator/0"),
+        best=best_parameters.BestParameters(
+            folder, facts={"environment": config.environment}, disk=disk
+        ),
+        last=metrics.read_last(folder.evaluation_csv),
+        wall_secs_before=coordinators.wall_secs(earlier, run_nodes.secs_since),
     )

@@ -1,20 +1,16 @@
-"""Builds the evaluator and the coordinator, which every agent's program has.
+"""Builds what every agent's program has: the coordinator, and the files of workers.
 
-No TensorFlow here: the coordinator does without.
+No TensorFlow here: the coordinator does without. `evaluation` builds the evaluator.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import dm_env
-from acme import core as acme_core
-
 from agents.run_config import RunConfig
-from rlcomponents import core, finite, pulse, seeding
-from rlcomponents.nodes import best_parameters, program_checkpoints
+from rlcomponents import core, finite, pulse
 from rlcomponents.nodes import coordinator as coordinators
-from rlcomponents.nodes import evaluator as evaluators
+from rlcomponents.nodes import program_checkpoints
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, node_state, run_folder, worker_report
@@ -59,56 +55,6 @@ def open_worker_files(config: RunConfig, run_dir: str, name: str) -> WorkerFiles
     return WorkerFiles(state, report, watch, writer.close)
 
 
-def make_evaluation_environment(config: RunConfig) -> dm_env.Environment:
-    """Builds the environment for whole games, apart from those of training."""
-    return config.make_environment_factory(evaluation=True)(
-        seeding.derive(config.seed, "evaluation environment")
-    )
-
-
-def make_evaluator(
-    config: RunConfig,
-    run_dir: str,
-    pull: Callable[[], core.Snapshot],
-    environment: dm_env.Environment,
-    actor: acme_core.Actor,
-    wait_for_stop: core.WaitForStop,
-) -> evaluators.Evaluator:
-    """Builds the evaluator.
-
-    Args:
-        config: Of the run.
-        run_dir: Folder of the run.
-        pull: Refreshes the actor's parameters.
-        environment: Of `make_evaluation_environment`.
-        actor: Acts as evaluation asks for.
-        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
-    """
-    folder = run_folder.RunFolder(run_dir)
-    disk = disks.Disk(print)
-    earlier = metrics.read_last(folder.program_csv)
-    return evaluators.Evaluator(
-        pull,
-        environment,
-        actor,
-        metrics.MetricsWriter(
-            folder.evaluation_csv, metrics.EVALUATION_COLUMNS, disk=disk
-        ),
-        period_steps=config.evaluation_period_steps,
-        num_episodes=config.evaluation_episodes,
-        final_num_episodes=config.final_evaluation_episodes,
-        max_steps=config.max_steps,
-        max_episode_steps=config.max_evaluation_steps,
-        wait_for_stop=wait_for_stop,
-        watch=config.make_watch("evaluator/0"),
-        best=best_parameters.BestParameters(
-            folder, facts={"environment": config.environment}, disk=disk
-        ),
-        last=metrics.read_last(folder.evaluation_csv),
-        wall_secs_before=coordinators.wall_secs(earlier, _secs_since),
-    )
-
-
 def make_coordinator(
     config: RunConfig,
     run_dir: str,
@@ -140,13 +86,13 @@ def make_coordinator(
         replay_capacity_items=config.replay_capacity_items,
         checkpoint_period_secs=config.checkpoint_period_secs,
         num_checkpoints_kept=config.num_checkpoints_kept,
-        secs_since=_secs_since,
+        secs_since=secs_since,
         stop_program=stop_program,
         wait_for_stop=wait_for_stop,
     )
 
 
-def _secs_since(time_secs: float) -> float:
+def secs_since(time_secs: float) -> float:
     """Returns the time that passed while this node, started again, was not there."""
     if not pulse.current().starts:
         return 0.0  # The first start of a program: until then the run stood still.

@@ -167,7 +167,8 @@ def _in_memory(
         pulse.current().say(f"{path} is skipped, and replay begins empty: {error}")
 
     def save() -> None:
-        with disk.survived(str(path)):
+        waiting = pulse.current().waiting(f"the disk: {path} is written")
+        with disk.survived(str(path)), waiting:
             path.parent.mkdir(parents=True, exist_ok=True)
             with array_files.replacing(path) as aside, aside.open("wb") as file:
                 replay.write(file)

@@ -9,7 +9,11 @@ import os
 from collections.abc import Iterable, Sequence
 
 LEARNING_ROLES = ("learner", "bundle", "dqn")
-"""Groups of nodes that see the machine's GPUs where nothing else is said."""
+"""Groups of nodes that see the machine's GPUs where nothing else is said.
+
+Workers of the asynchronous methods are not among them: they are many, each with small
+batches.
+"""
 
 _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 _COMPUTE_THREADS = (

@@ -10,7 +10,8 @@ from agents.a3c import config as a3c_config
 from agents.a3c import strategy
 from agents.dqn import config as dqn_config
 from agents.dqn import parts
-from rlcomponents import schedules
+from rlcomponents import schedules, seeding
+from rlcomponents.environments import registry
 from rlcomponents.parameters import local_store, update_rules
 from rlcomponents.runs import checkpoints, metrics, run_folder
 
@@ -85,3 +86,22 @@ def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
     np.testing.assert_array_equal(
         parts_saved["parameters_0"]["parameters"], vectors[facts["agent_steps"]]
     )
+
+
+def test_its_environment_has_a_seed_of_its_own(tmp_path, monkeypatch):
+    seeds = []
+
+    class Made(Exception):
+        pass
+
+    def make(seed):
+        seeds.append(seed)
+        raise Made
+
+    config = dqn_config.DQNConfig(**SETTINGS, seed=7)
+    monkeypatch.setattr(registry, "make_factory", lambda *_, **__: make)
+    with pytest.raises(Made):
+        evaluation.make_evaluator(
+            config, str(tmp_path), parts.make_player, None, threading.Event().wait
+        )
+    assert seeds == [seeding.derive(7, "evaluation environment")]
