@@ -6,5 +6,6 @@ fakes: stand in for a game, a store, a clock, a stop and a report.
 fake_replay: stands in for replay.
 harness: builds any node of a program alone, to be stepped by hand.
 in_process: stands in for servers, without processes or sockets.
-faults: kills, stops and slows nodes of a running program, and fills its disk.
+faults: kills, stops, slows and cuts off nodes of a running program; fills its disk.
+links: cuts the links to one address, for faults.
 """

@@ -11,29 +11,22 @@ runs in processes (`local_mp`) on this machine, from any process of the same use
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import pathlib
 import re
 import shutil
 import signal
-import socket
-import struct
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rlcomponents.runs import node_table, run_folder
+from rlcomponents.testing import links
 
 _SLICE_SECS = 0.1  # A slowed node runs for a part of each.
 _MAX_FILL_BYTES = 2 << 30  # Disks with more room than this are not filled.
-
-# Of <linux/rtnetlink.h> and <linux/netlink.h>.
-_NEW_ROUTE, _DELETE_ROUTE = 24, 25
-_REQUEST_AND_ACKNOWLEDGE, _CREATE = 0x5, 0x600
-_LOCAL_TABLE, _BOOT_PROTOCOL, _BLACKHOLE, _DESTINATION = 255, 4, 6, 1
 
 
 class Faults:
@@ -136,12 +129,8 @@ class Faults:
                 f"{node} has no address of its own: links can be cut to nodes with "
                 "servers, in programs with a private network (--node_network=private)."
             )
-        pid = _pid(row)
-        _in_network_of(pid, _NEW_ROUTE, row.host)
-        try:
+        with links.cut(_pid(row), row.host):
             yield
-        finally:
-            _in_network_of(pid, _DELETE_ROUTE, row.host)
 
     @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:
@@ -285,56 +274,3 @@ def _pid(row: node_table.NodeRow) -> int:
             "to nodes of a program launched with local_mp."
         )
     return row.pid
-
-
-def _in_network_of(pid: int, message_type: int, host: str) -> None:
-    """Sends a routing message from within the network of another process."""
-    child = os.fork()  # Only a process of one thread may enter a user namespace.
-    if child == 0:
-        code = 255
-        try:
-            _enter_network_of(pid)
-            code = _change_route(message_type, host)
-        except OSError as error:
-            code = error.errno or 255
-        finally:
-            os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code:
-        raise OSError(code, f"{os.strerror(code)}: routes in the network of {pid}")
-
-
-def _enter_network_of(pid: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    for name in ("user", "net"):
-        path = f"/proc/{pid}/ns/{name}"
-        if os.stat(path).st_ino == os.stat(f"/proc/self/ns/{name}").st_ino:
-            if name == "net":  # Never the machine's own network.
-                raise OSError(errno.EPERM, "The node has no private network")
-            continue
-        descriptor = os.open(path, os.O_RDONLY)
-        if libc.setns(descriptor, 0) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-
-
-def _change_route(message_type: int, host: str) -> int:
-    """Adds or removes a route that swallows all that goes to an address.
-
-    Returns:
-        The error number of the kernel's answer; 0 where it has obeyed.
-    """
-    flags = _REQUEST_AND_ACKNOWLEDGE
-    if message_type == _NEW_ROUTE:
-        flags |= _CREATE
-    route = struct.pack(  # struct rtmsg, and one attribute.
-        "BBBBBBBBIHH4s",
-        *(socket.AF_INET, 32, 0, 0, _LOCAL_TABLE, _BOOT_PROTOCOL, 0, _BLACKHOLE, 0),
-        *(8, _DESTINATION, socket.inet_aton(host)),
-    )
-    header = struct.pack("IHHII", 16 + len(route), message_type, flags, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as kernel:
-        kernel.bind((0, 0))
-        kernel.send(header + route)
-        answer = kernel.recv(4096)
-    return -int(struct.unpack_from("i", answer, 16)[0])
