@@ -21,6 +21,14 @@ def test_images_are_scaled_and_floats_pass(observations, floats):
     np.testing.assert_allclose(result, floats, rtol=1e-6)
 
 
+def test_a_byte_becomes_exactly_its_product_with_a_255th():
+    every_byte = np.arange(256, dtype=np.uint8)
+    result = torsos.as_float(tf.constant(every_byte))
+    np.testing.assert_array_equal(
+        result, every_byte.astype(np.float32) * np.float32(1.0 / 255.0)
+    )
+
+
 @pytest.mark.parametrize(
     ("convolutions", "shape", "num_features"),
     [
