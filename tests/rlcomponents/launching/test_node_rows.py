@@ -92,9 +92,7 @@ def test_a_wait_is_told_with_its_length(node: _Node, tmp_path: pathlib.Path) -> 
     assert row.silent_secs == pytest.approx(2.0)
 
 
-def test_a_node_that_died_has_no_process(
-    node: _Node, tmp_path: pathlib.Path
-) -> None:
+def test_a_node_that_died_has_no_process(node: _Node, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "nodes.json"
     node.failure = endings.Failure("failed")
     node.ended = True

@@ -210,21 +210,6 @@ def test_a_node_that_is_cut_off_answers_nobody_until_the_link_is_back(
 
 
 @pytest.mark.integration
-def test_the_link_is_back_also_where_the_node_has_died_meanwhile(
-    running: run_folder.RunFolder,
-) -> None:
-    harm = faults.Faults(running.path)
-    _wait_for_row(running, lambda row: row.steps > 0)
-
-    with harm.cut_off("counter/0"):
-        pid = harm.kill("counter/0")
-        harm.wait_for_process("counter/0", other_than=pid)
-        _wait_for_row(running, lambda row: row.steps_per_sec == 0.0)
-
-    _wait_for_row(running, lambda row: row.steps_per_sec > 0.0)
-
-
-@pytest.mark.integration
 def test_a_killed_node_is_found_again_with_another_process(
     running: run_folder.RunFolder,
 ) -> None:
