@@ -38,6 +38,7 @@ class Game:
     Attributes:
         timestep: The newest. None where there is none to act on: before the first
             reset, and after a step that was not finite.
+        length_steps: Agent steps of the game so far.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Game:
         self._episode = 0
         self._step = 0
         self._return = 0.0  # NaN where nobody knows it any more.
-        self._length_steps = 0
+        self.length_steps = 0
 
     @property
     def needs_reset(self) -> bool:
@@ -93,7 +94,7 @@ class Game:
             finite.NonFiniteError: Too many episodes in a row were broken.
         """
         self._step += 1
-        self._length_steps += 1
+        self.length_steps += 1
         timestep = self._environment.step(action)
         if not self._take(timestep):
             return None
@@ -101,11 +102,18 @@ class Game:
         if not timestep.last():
             return None
         self._guard.accept()
-        if not getattr(self._environment, "game_over", True):
-            return None
-        ended = EpisodeEnd(self._return, self._length_steps)
-        self._return, self._length_steps = 0.0, 0
-        return None if math.isnan(ended.episode_return) else ended
+        return None if self._goes_on(timestep) else self._end()
+
+    def leave(self) -> EpisodeEnd | None:
+        """Gives up the game: the next reset begins another.
+
+        Returns:
+            What the game had come to; None where nobody knows its score.
+        """
+        if self.timestep is not None and self._goes_on(self.timestep):
+            self._environment.reset()  # With the old game: the one after is new.
+        self.timestep = None
+        return self._end()
 
     def save(self) -> states.State:
         """Returns where in the game it is."""
@@ -115,7 +123,7 @@ class Game:
             "episode": self._episode,
             "step": self._step,
             "return": None if math.isnan(self._return) else self._return,
-            "length_steps": self._length_steps,
+            "length_steps": self.length_steps,
         }
 
     def restore(self, state: states.State) -> None:
@@ -133,7 +141,7 @@ class Game:
             self.timestep = _restore_step(saved, self._environment.observation_spec())
         self._step = state["step"]
         self._return = math.nan if state["return"] is None else state["return"]
-        self._length_steps = state["length_steps"]
+        self.length_steps = state["length_steps"]
 
     def _take(self, timestep: dm_env.TimeStep) -> bool:
         problem = finite.describe_timestep(timestep)
@@ -144,10 +152,20 @@ class Game:
             return True
         self.timestep = None
         # Between two lives the game goes on; else the next reset begins another one.
-        goes_on = timestep.last() and not getattr(self._environment, "game_over", True)
-        self._return, self._length_steps = math.nan if goes_on else 0.0, 0
+        self._return = math.nan if self._goes_on(timestep) else 0.0
+        self.length_steps = 0
         self._guard.discard(f"episode {self._episode}, step {self._step}", problem)
         return False
+
+    def _goes_on(self, timestep: dm_env.TimeStep) -> bool:
+        """Says whether the episode is over, but not the game: a life was lost."""
+        return timestep.last() and not getattr(self._environment, "game_over", True)
+
+    def _end(self) -> EpisodeEnd | None:
+        """Ends the score; None where nobody knows it."""
+        ended = EpisodeEnd(self._return, self.length_steps)
+        self._return, self.length_steps = 0.0, 0
+        return None if math.isnan(ended.episode_return) else ended
 
 
 class EnvironmentLoop(acme_core.Worker):

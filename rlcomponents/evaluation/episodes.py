@@ -6,7 +6,6 @@ environment's own, never clipped, whatever the learner saw.
 """
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable
 
@@ -14,7 +13,7 @@ import dm_env
 import numpy as np
 from acme import core as acme_core
 
-from rlcomponents import finite
+from rlcomponents import environment_loop, finite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +64,14 @@ def play_episodes(
             score it has. Gorila's protocol allows 18,000 frames: 4,500 steps.
         should_stop: Asked before each step; True drops the game in play and returns
             those before it, perhaps none.
-        guard: Told of games that are discarded. None: one of its own.
+        guard: Told of episodes that are not finite. None: one of its own.
 
     Returns:
         The results, in the order played.
 
     Raises:
         ValueError: `num_episodes` or `max_episode_steps` is below 1.
-        finite.NonFiniteError: Too many games in a row were not finite.
+        finite.NonFiniteError: Too many episodes in a row were not finite.
     """
     if num_episodes < 1:
         raise ValueError(f"num_episodes must be at least 1, not {num_episodes}.")
@@ -82,73 +81,23 @@ def play_episodes(
         )
     if guard is None:
         guard = finite.Watch("evaluation").guard(advice=finite.MEND_ENVIRONMENT)
-    returns: list[float] = []
-    lengths_steps: list[int] = []
-    for number in itertools.count(1):
-        game = _Game(environment, actor)
-        while not game.over and game.num_steps != max_episode_steps:
-            if should_stop is not None and should_stop():
-                return EpisodeResults(tuple(returns), tuple(lengths_steps))
-            game.step()
-        game.leave()
-        if game.problem is not None:
-            guard.discard(f"episode {number}, step {game.num_steps}", game.problem)
-            continue
-        guard.accept()
-        returns.append(game.score)
-        lengths_steps.append(game.num_steps)
-        if len(returns) == num_episodes:
+    game = environment_loop.Game(environment, guard)
+    ended: list[environment_loop.EpisodeEnd] = []
+    while len(ended) < num_episodes:
+        if should_stop is not None and should_stop():
             break
-    return EpisodeResults(tuple(returns), tuple(lengths_steps))
-
-
-class _Game:
-    """One game, from its first reset.
-
-    Attributes:
-        score: Sum of the rewards.
-        num_steps: Agent steps taken.
-        problem: What was not finite; None so far.
-    """
-
-    def __init__(self, environment: dm_env.Environment, actor: acme_core.Actor) -> None:
-        self.score = 0.0
-        self.num_steps = 0
-        self.problem: str | None = None
-        self._environment = environment
-        self._actor = actor
-        self._timestep: dm_env.TimeStep
-        self._reset()
-
-    @property
-    def over(self) -> bool:
-        """Whether it was played to its end, or cannot go on."""
-        return self.problem is not None or (
-            self._timestep.last() and getattr(self._environment, "game_over", True)
-        )
-
-    def step(self) -> None:
-        """Takes a step, or goes on with the next life."""
-        if self._timestep.last():  # A life was lost.
-            self._reset()
-            return
-        action = self._actor.select_action(self._timestep.observation)
-        self._timestep = self._environment.step(action)
-        self.num_steps += 1
-        self.problem = finite.describe_timestep(self._timestep)
-        if self.problem is None:
-            self._actor.observe(action, self._timestep)
-            self.score += float(self._timestep.reward)
-
-    def leave(self) -> None:
-        """Sees to it that the next reset begins another game."""
-        if self._timestep.last() and not getattr(self._environment, "game_over", True):
-            # Left at the very step that lost a life: this reset only goes on with the
-            # old game.
-            self._environment.reset()
-
-    def _reset(self) -> None:
-        self._timestep = self._environment.reset()
-        self.problem = finite.describe_timestep(self._timestep)
-        if self.problem is None:
-            self._actor.observe_first(self._timestep)
+        if game.needs_reset:
+            actor.observe_first(game.reset())
+        assert game.timestep is not None
+        action = actor.select_action(game.timestep.observation)
+        end = game.step(action)
+        if game.timestep is not None:
+            actor.observe(action, game.timestep)
+        if end is None and game.length_steps == max_episode_steps:
+            end = game.leave()
+        if end is not None:
+            ended.append(end)
+    return EpisodeResults(
+        tuple(end.episode_return for end in ended),
+        tuple(end.length_steps for end in ended),
+    )

@@ -195,10 +195,10 @@ NAN_OBSERVATION = {"observation": np.array([0, np.nan, 0], np.float32)}
 @pytest.mark.parametrize(
     ("place", "fault", "where"),
     [
-        ((1, 0, 2), NAN_REWARD, "episode 2, step 2: reward is nan"),
-        ((1, 1, 1), NAN_OBSERVATION, "episode 2, step 3: observation is nan in 1"),
-        ((1, 1, 0), NAN_OBSERVATION, "episode 2, step 2: observation is nan in 1"),
-        ((1, 0, 0), NAN_OBSERVATION, "episode 2, step 0: observation is nan in 1"),
+        ((1, 0, 2), NAN_REWARD, "episode 3, step 2: reward is nan"),
+        ((1, 1, 1), NAN_OBSERVATION, "episode 4, step 1: observation is nan in 1"),
+        ((1, 1, 0), NAN_OBSERVATION, "episode 4, step 0: observation is nan in 1"),
+        ((1, 0, 0), NAN_OBSERVATION, "episode 3, step 0: observation is nan in 1"),
     ],
     ids=["end of a life", "end of a game", "next life", "next game"],
 )
