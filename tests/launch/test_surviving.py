@@ -12,7 +12,7 @@ from rlcomponents.runs import checkpoints, metrics, node_table, run_folder, summ
 from rlcomponents.testing import faults
 
 CATCH = ("--environment=catch", "--run_dir=run")
-SAVED_REPLAY = ("--replay_checkpoint_period_secs=2",)
+SAVED_REPLAY = ("--replay_checkpoint_period_secs=3",)
 CENTRAL = ("--mode=central", "--num_actors=2", "--num_learners=2")
 BACK_SECS = 120.0  # TensorFlow takes its time where many processes load it.
 
@@ -57,13 +57,13 @@ class Victim:
 KILLS = {
     "gorila, bundled": (
         "gorila_dqn",
-        (*SAVED_REPLAY, "--max_steps=15000", "--evaluation_period_steps=500"),
+        (*SAVED_REPLAY, "--max_steps=12000", "--evaluation_period_steps=500"),
         ("bundle/1", "parameters/0", "evaluator/0", "coordinator/0"),
     ),
     "gorila, central": (
         "gorila_dqn",
         (
-            *(*CENTRAL, *SAVED_REPLAY, "--max_steps=20000"),
+            *(*CENTRAL, *SAVED_REPLAY, "--max_steps=17000"),
             "--evaluation_period_steps=500",
         ),
         (
@@ -73,13 +73,13 @@ KILLS = {
     ),
     "a3c, in shared memory": (
         "a3c",
-        ("--max_steps=60000", "--evaluation_period_steps=2000"),
+        ("--max_steps=40000", "--evaluation_period_steps=2000"),
         ("worker/0", "evaluator/0", "coordinator/0"),
     ),
     "a3c, on servers": (
         "a3c",
         (
-            *("--parameter_store=server", "--max_steps=30000"),
+            *("--parameter_store=server", "--max_steps=40000"),
             "--evaluation_period_steps=2000",
         ),
         ("parameters/0", "worker/1"),
@@ -111,7 +111,7 @@ def test_a_run_whose_nodes_are_killed_learns_as_any_other(start, tmp_path, which
     assert result.evaluation_return >= 0.8
 
 
-STOPPED_SECS = 20.0
+STOPPED_SECS = 15.0
 
 
 def updates_per_sec(rows, begin_secs):
@@ -228,7 +228,7 @@ def test_a_run_outlives_a_full_disk_and_a_link_that_is_cut(start, small_disk):
         *SAVED_REPLAY,
         "--node_network=private",
         "--checkpoint_period_secs=1",
-        "--max_steps=20000",
+        "--max_steps=12000",
         under=enter,
     )
     victim = Victim(script, outside / "run")
