@@ -11,8 +11,9 @@ outside:
     rest         the loop, rollout arrays, reports
 
 The floor beside it is the least that the work can cost: the emulator alone (four frames
-and the two screens that are pooled), and the network's multiplications at the rate that
-this machine multiplies matrices of such sizes. The same for acting and for learning.
+and the two screens that are pooled), and the network's multiplications and additions at
+the rate at which this machine multiplies large square matrices; small layers never come
+to that. It is the same however many environments there are.
 
 All of it in CPU time of the process, which computes on one thread and waits for nobody:
 on a quiet machine that is wall time, and on a busy one it still means something.
@@ -28,9 +29,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rlcomponents.launching import placement
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")  # As a node of a program.
-os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+# One thread, as a node of a program. Before NumPy and TensorFlow are loaded.
+os.environ.update(placement.variables(["worker"])["worker"])
 
 import ale_py
 import measuring
@@ -54,14 +57,17 @@ EMULATOR_STEPS = 500
 GOAL = 1.6
 
 # The network of 2013 as matrix products, [M, K] x [K, N] for one observation: 20x20 and
-# 9x9 positions of the convolutions, then dense layers.
+# 9x9 positions of the convolutions, then dense layers; the last is six actions and V.
 LAYERS = (
     (20 * 20, 8 * 8 * 4, 16),
     (9 * 9, 4 * 4 * 16, 32),
-    (1, 9 * 9 * 32, 256),
-    (1, 256, 7),  # Six actions and the value.
+    (1, 2592, 256),
+    (1, 256, 7),
 )
-GRADIENT_COST = 3  # Forward, and backward for weights and for inputs.
+FORWARD_FLOPS = [2 * rows * inputs * outputs for rows, inputs, outputs in LAYERS]
+# Forward, and backward to weights and inputs; nobody asks for that of the observation.
+GRADIENT_FLOPS = 3 * sum(FORWARD_FLOPS) - FORWARD_FLOPS[0]
+GEMM_SIZE = 1_024
 
 
 class Stopwatch:
@@ -135,21 +141,21 @@ class Floor:
     """The least that a step can cost, measured beside the workers."""
 
     def __init__(self) -> None:
-        """Starts an emulator, and makes the matrices."""
+        """Starts an emulator, and makes a matrix."""
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         self._emulator = ale_py.ALEInterface()
         self._emulator.loadROM(roms.get_rom_path("pong"))
         self._actions = self._emulator.getMinimalActionSet()
+        self._matrix = tf.ones([GEMM_SIZE, GEMM_SIZE])
         self._screens = np.zeros((2, *self._emulator.getScreenDims()), np.uint8)
 
-    def measure(self, envs_per_worker: int) -> dict[str, float]:
+    def measure(self) -> dict[str, float]:
         """Returns milliseconds an agent step, by part and as a whole."""
-        acting = self._network_ms(envs_per_worker) / envs_per_worker
-        rollout_steps = T_MAX_STEPS * envs_per_worker
+        ms_per_flop = self._gemm_ms() / (2 * GEMM_SIZE**3)
         costs = {
             "emulator": self._emulator_ms(),
-            "acting": acting,
-            "gradient": GRADIENT_COST * self._network_ms(rollout_steps) / rollout_steps,
+            "acting": ms_per_flop * sum(FORWARD_FLOPS),
+            "gradient": ms_per_flop * GRADIENT_FLOPS,
         }
         return {**costs, "total": sum(costs.values())}
 
@@ -165,16 +171,9 @@ class Floor:
                 self._emulator.reset_game()
         return 1e3 * (time.process_time() - start) / EMULATOR_STEPS
 
-    def _network_ms(self, batch_size: int) -> float:
-        """Returns how long the matrix products of one forward pass take."""
-        total = 0.0
-        for positions, inputs, outputs in LAYERS:
-            left = tf.ones([positions * batch_size, inputs])
-            right = tf.ones([inputs, outputs])
-            total += measuring.fastest_secs(
-                functools.partial(tf.matmul, left, right), repeats=10
-            )
-        return 1e3 * total
+    def _gemm_ms(self) -> float:
+        multiply = functools.partial(tf.matmul, self._matrix, self._matrix)
+        return 1e3 * measuring.fastest_secs(multiply, repeats=5)
 
 
 def main() -> None:
@@ -199,7 +198,7 @@ def main() -> None:
         for _ in range(options.rounds):
             for number, worker in workers.items():
                 costs[number].append(worker.measure(1.0 if options.quick else 3.0))
-                floors[number].append(floor.measure(number))
+                floors[number].append(floor.measure())
     for number in ENVS_PER_WORKER:
         print(f"A3C on Pong, one worker, {number} environments")
         for name in costs[number][0]:

@@ -22,9 +22,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
+from rlcomponents.launching import placement
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")  # As a node of a program.
-os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+# One thread, as a node of a program. Before NumPy and TensorFlow are loaded.
+os.environ.update(placement.variables(["learner"])["learner"])
 
 import contenders
 import courier
