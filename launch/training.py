@@ -179,7 +179,11 @@ def _restarts_so_far(folder: run_folder.RunFolder) -> Sequence[dict[str, Any]]:
     """Returns the restarts of a run's part before a resume."""
     if not folder.summary_json.exists():
         return []
-    return summary.read(folder.summary_json).restarts
+    try:
+        return summary.read(folder.summary_json).restarts
+    except ValueError as error:
+        print(f"Restarts before this resume are not known: {error}", file=sys.stderr)
+        return []
 
 
 def _print_start(

@@ -167,7 +167,9 @@ def make_bundle(
         first_update_steps -= replay.num_items()
     else:
         first_update_steps -= replay.num_added_steps()
-        files.state.keep("game", _Game(loop, replay.num_added_steps), is_random=True)
+        files.state.keep(
+            "game", _Game(loop, replay.num_added_steps), only_if_ended=True
+        )
     actor_learner = actor_learners.ActorLearner(
         loop,
         learner,
@@ -176,7 +178,8 @@ def make_bundle(
         steps_per_update=config.steps_per_update,
         act_on_newest=act_on_newest,
     )
-    files.state.keep("actor_learner", actor_learner)
+    # After a death, steps that it had not counted may have been counted since.
+    files.state.keep("actor_learner", actor_learner, only_if_ended=True)
     turn = reporting.ReportingActorLearner(
         actor_learner,
         files.report,

@@ -183,7 +183,12 @@ class NodeProcess(watched.Node):
                 self._unread += received
         *lines, self._unread = self._unread.split(b"\n")
         for line in lines:
-            self._take_report(json.loads(line))
+            try:
+                report = json.loads(line)
+            except json.JSONDecodeError:  # Cut short, such as by a signal.
+                self.messages.append(f"a report of it was lost: {line[:80]!r}")
+            else:
+                self._take_report(report)
 
     def _take_report(self, report: dict[str, Any]) -> None:
         event = report.pop("event")

@@ -110,8 +110,9 @@ class SavedShard(shard.ParameterShard):
     def push(
         self, gradient: wire.Buffer, epoch: int, updates: int, steps: int
     ) -> wire.Reply:
-        """See `ParameterShard`."""
+        """See `ParameterShard`. One that was judged is a step of the node's work."""
         reply = super().push(gradient, epoch, updates, steps)
+        pulse.current().completed_step()
         if self._updates - self._requested_updates >= self._interval_updates:
             self._requested_updates = self._updates
             self._writer.request()

@@ -6,7 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rlcomponents import core, pulse
+from rlcomponents import core
 
 Buffer = bytes | memoryview
 
@@ -27,21 +27,16 @@ def as_float32(vector: Buffer) -> np.ndarray:
 
 
 def answers(method: Callable[_P, _R]) -> Callable[_P, Reply]:
-    """Makes a method answer `Reply`: courier would lose an exception's class.
-
-    An answer with a result is a step of the node's work.
-    """
+    """Makes a method answer `Reply`: courier would lose an exception's class."""
 
     @functools.wraps(method)
     def answer(*args: _P.args, **kwargs: _P.kwargs) -> Reply:
         try:
-            result = method(*args, **kwargs)
+            return _OK, method(*args, **kwargs)
         except core.NotInitialisedError as error:
             return _NOT_INITIALISED, str(error)
         except ValueError as error:
             return _BAD_CALL, str(error)
-        pulse.current().completed_step()
-        return _OK, result
 
     return answer
 

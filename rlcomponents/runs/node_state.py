@@ -68,24 +68,24 @@ class NodeState:
         self.agent_steps = int(self._found["agent_steps"])
         self._write(self._found["parts"], ended=False)
 
-    def keep(self, name: str, part: Saveable, *, is_random: bool = False) -> None:
+    def keep(self, name: str, part: Saveable, *, only_if_ended: bool = False) -> None:
         """Lets a part go on from what was saved of it, and saves it from now on.
 
         Args:
             name: Of the part.
             part: It goes on before this returns.
-            is_random: Whether it goes on only where the life before came to its end.
-                Where that was cut short, numbers were drawn after the last save:
-                restored, a generator would draw them again. So it stays as it was
-                made, from a seed that is derived with `life`.
+            only_if_ended: Whether it goes on only where the life before came to its
+                end. Where that was cut short, numbers were drawn and steps counted
+                after the last save: restored, a part would do so again. So it stays as
+                it was made; a generator from a seed that is derived with `life`.
         """
-        if name in self._found["parts"] and (self._found["ended"] or not is_random):
+        if name in self._found["parts"] and (self._found["ended"] or not only_if_ended):
             part.restore(states.from_json(self._found["parts"][name]))
         self._parts[name] = part
 
     def keep_generator(self, name: str, rng: np.random.Generator) -> None:
         """Keeps a random generator."""
-        self.keep(name, _Generator(rng), is_random=True)
+        self.keep(name, _Generator(rng), only_if_ended=True)
 
     def save_if_due(self, agent_steps: int) -> None:
         """Saves where the period is over.

@@ -306,3 +306,15 @@ def test_one_of_many_workers_restores_the_shared_memory(path, node):
         thread.join()
     assert sorted(restored) == [False] * 7 + [True]
     assert {each.pull().versions for each in workers} == {(core.Version(1, 0),)}
+
+
+def test_a_gradient_is_a_step_of_the_shards_work_and_a_question_is_none(
+    node, path, written
+):
+    made = make_shard(path)
+    made.initialise(ONES.tobytes())
+    made.statistics()
+    made.pull()
+    assert pulse.current().steps == 0
+    push(made, updates=0)
+    assert pulse.current().steps == 1
