@@ -48,7 +48,8 @@ def test_bad_input_is_refused_in_one_sentence(empty_folder, refusal, argv, sente
         (("--lp_launch_type=local_mt",), {"other-threads"}),
         (("--lp_launch_type=local_mt", "--parameter_store=local"), {"other-threads"}),
         (
-            ("--lp_launch_type=local_mt", *SERVER),
+            # Else a warning names the ports that the launcher has to open.
+            ("--lp_launch_type=local_mt", "--node_network=open", *SERVER),
             {"other-threads", "parameters-0", "parameters-1"},
         ),
     ],

@@ -168,6 +168,13 @@ def check_run(folder, config):
     assert folder.curve_png.stat().st_size > 1_000
 
 
+def _launched_as(launch_type):
+    flags = [f"--lp_launch_type={launch_type}"]
+    if launch_type == "local_mt":  # Else a warning names the ports that it has to open.
+        flags.append("--node_network=open")
+    return flags
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("launch_type", "mode", "workers"),
@@ -187,9 +194,8 @@ def check_run(folder, config):
 def test_a_run_ends_by_itself_and_leaves_everything_in_its_folder(
     start, node_processes, tmp_path, launch_type, mode, workers
 ):
-    launch = f"--lp_launch_type={launch_type}"
     exit_code, output, errors = start(
-        "gorila_dqn", tmp_path, *TINY, launch, *mode
+        "gorila_dqn", tmp_path, *TINY, *_launched_as(launch_type), *mode
     ).wait()
     assert (exit_code, errors) == (0, "")  # No chatter either.
     lines = output.splitlines()
@@ -292,8 +298,7 @@ def test_ctrl_c_saves_and_ends_the_run_with_130(
     start, has_updates, node_processes, tmp_path, launch_type
 ):
     folder = run_folder.RunFolder(tmp_path / "run")
-    launch = f"--lp_launch_type={launch_type}"
-    script = start("gorila_dqn", tmp_path, *ENDLESS, launch)
+    script = start("gorila_dqn", tmp_path, *ENDLESS, *_launched_as(launch_type))
     script.wait_until(has_updates(folder))
     pids = node_processes(folder)
     script.interrupt()
