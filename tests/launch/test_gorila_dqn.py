@@ -1,4 +1,5 @@
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -19,26 +20,6 @@ from rlcomponents.runs import checkpoints, run_folder, summary
 
 pytestmark = pytest.mark.timeout(300)  # Whole programs start and end in here.
 
-SUMMARY_KEYS = {
-    "reason",
-    "environment",
-    "agent",
-    "agent_steps",
-    "environment_frames",
-    "updates",
-    "discarded_stale",
-    "discarded_outlier",
-    "mean_staleness_updates",
-    "episodes",
-    "train_return",
-    "evaluation_return",
-    "evaluation_episodes",
-    "wall_secs",
-    "steps_per_sec",
-    "frames_per_sec",
-    "updates_per_sec",
-    "restarts",
-}
 CENTRAL = (
     "--mode=central",
     "--num_actors=2",
@@ -141,7 +122,7 @@ def test_flags_arrive_in_the_program(monkeypatch, empty_folder, argv, groups):
 def check_run(folder, config):
     """Checks all that a run leaves behind."""
     result = json.loads(folder.summary_json.read_text())
-    assert result.keys() == SUMMARY_KEYS
+    assert result.keys() == {each.name for each in dataclasses.fields(summary.Summary)}
     assert result["reason"] == "max_steps"
     assert (result["agent"], result["environment"]) == ("gorila_dqn", "catch")
     assert config.max_steps <= result["agent_steps"] <= 1.5 * config.max_steps
