@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rlcomponents.launching import watched
-from rlcomponents.runs import disk, node_table
+from rlcomponents.runs import disk, node_table, rates
 
 _TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -52,7 +52,8 @@ class NodeRows:
         self._clock = clock
         # Who writes the run's results into the same folder says that it is full.
         self._disk = disk.Disk(lambda line: None)
-        self._history: dict[str, list[_Moment]] = {}
+        # Of each node's present start, by name.
+        self._windows: dict[str, tuple[int, rates.Window]] = {}
 
     def write(self) -> None:
         """Replaces the table. A full disk is no reason to end."""
@@ -64,15 +65,12 @@ class NodeRows:
     def _row(self, node: watched.Node, now_secs: float) -> node_table.NodeRow:
         pid = None if node.ended else node.pid
         usage = usage_of(pid) if pid is not None else Usage(0.0, 0)
-        moment = _Moment(now_secs, node.starts, node.signs.steps, usage.cpu_secs)
-        history = self._history.setdefault(node.name, [])
-        if history and history[-1].starts != node.starts:
-            history.clear()
-        history.append(moment)
-        # One from before the window stays.
-        while len(history) > 1 and history[1].secs <= now_secs - _WINDOW_SECS:
-            history.pop(0)
-        secs = moment.secs - history[0].secs
+        starts, window = self._windows.get(node.name, (None, None))
+        if window is None or starts != node.starts:
+            window = rates.Window(_WINDOW_SECS)
+            self._windows[node.name] = node.starts, window
+        window.add(rates.Moment(now_secs, (node.signs.steps, usage.cpu_secs)))
+        steps_per_sec, cpu_fraction = window.rates()
         waits = node.signs.waiting_for is not None
         return node_table.NodeRow(
             name=node.name,
@@ -81,23 +79,14 @@ class NodeRows:
             pid=pid,
             starts=max(0, node.starts),
             steps=node.signs.steps,
-            steps_per_sec=(moment.steps - history[0].steps) / secs if secs else 0.0,
+            steps_per_sec=steps_per_sec,
             waiting_for=node.signs.waiting_for,
             waiting_secs=now_secs - node.signs.waiting_since_secs if waits else 0.0,
             silent_secs=max(0.0, now_secs - node.signs.seen_secs),
-            cpu_fraction=(
-                (moment.cpu_secs - history[0].cpu_secs) / secs if secs else 0.0
-            ),
+            cpu_fraction=cpu_fraction,
             memory_bytes=usage.memory_bytes,
             host=self._hosts.get(node.name),
         )
-
-
-class _Moment(NamedTuple):
-    secs: float
-    starts: int
-    steps: int
-    cpu_secs: float
 
 
 def usage_of(pid: int) -> Usage:

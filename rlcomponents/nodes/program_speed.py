@@ -1,27 +1,9 @@
 """Speed of a program: now, and over the whole run."""
 
-import collections
-from typing import NamedTuple
-
 from rlcomponents import core
+from rlcomponents.runs import rates
 
 _RATE_WINDOW_SECS = 10.0
-
-
-class _Moment(NamedTuple):
-    """How far the program was."""
-
-    secs: float
-    steps: int
-    updates: int
-
-    def rates_since(self, earlier: "_Moment") -> tuple[float, float]:
-        """Returns steps and updates per second."""
-        secs = self.secs - earlier.secs
-        if secs <= 0.0:
-            return 0.0, 0.0
-        steps, updates = self.steps - earlier.steps, self.updates - earlier.updates
-        return steps / secs, updates / secs
 
 
 class ProgramSpeed:
@@ -37,9 +19,10 @@ class ProgramSpeed:
             wall_secs: Seconds that the run had taken. None: it is a new run.
         """
         self._wall_secs_before = wall_secs
-        self._first = _Moment(0.0, 0, 0)  # Before the first step of the run.
+        self._first = rates.Moment(0.0, (0, 0))  # Before the first step of the run.
         self._last = self._first  # When steps were last seen to grow.
-        self._recent: collections.deque[_Moment] = collections.deque()
+        self._now: rates.Moment | None = None
+        self._recent = rates.Window(_RATE_WINDOW_SECS)
 
     def note(
         self, secs: float, statistics: core.StoreStatistics, *, is_starting: bool
@@ -51,28 +34,26 @@ class ProgramSpeed:
             statistics: The counts.
             is_starting: Whether the first step of this program is still to come.
         """
-        now = _Moment(secs, statistics.steps, statistics.updates)
-        if not self._recent or is_starting:
+        now = rates.Moment(secs, (statistics.steps, statistics.updates))
+        if self._now is None or is_starting:
             self._first = self._last = now
             if self._wall_secs_before is not None:
-                self._first = _Moment(secs - self._wall_secs_before, 0, 0)
-        elif now.steps > self._last.steps:
+                self._first = rates.Moment(secs - self._wall_secs_before, (0, 0))
+        elif now.counts[0] > self._last.counts[0]:
             self._last = now
-        self._recent.append(now)
-        # One from before the window stays: a round may take longer than that.
-        window_start_secs = secs - _RATE_WINDOW_SECS
-        while len(self._recent) > 1 and self._recent[1].secs <= window_start_secs:
-            self._recent.popleft()
+        self._now = now
+        self._recent.add(now)
 
     @property
     def wall_secs(self) -> float:
         """Seconds from the first agent step of the run until now."""
-        return self._recent[-1].secs - self._first.secs
+        assert self._now is not None
+        return self._now.secs - self._first.secs
 
-    def recent_rates(self) -> tuple[float, float]:
+    def recent_rates(self) -> tuple[float, ...]:
         """Returns steps and updates per second, of the last seconds."""
-        return self._recent[-1].rates_since(self._recent[0])
+        return self._recent.rates()
 
-    def overall_rates(self) -> tuple[float, float]:
+    def overall_rates(self) -> tuple[float, ...]:
         """Returns them from the first step to the last: not in the last evaluation."""
         return self._last.rates_since(self._first)

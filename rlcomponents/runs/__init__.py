@@ -9,6 +9,7 @@ Nodes share a run through its folder and nothing else. No TensorFlow in here.
 - `node_state`: what one node goes on from when it is started again.
 - `node_table`: how each node of a running program is, as JSON.
 - `metrics`: CSV rows that nodes append, and an incremental reader of them.
+- `rates`: how fast counts grow.
 - `events`: the same numbers as TensorBoard event files.
 - `checkpoints`: saved states that survive a crash at any moment.
 - `summary`: what a run came to, as JSON.
