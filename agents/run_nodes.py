@@ -45,7 +45,11 @@ def open_worker_files(config: RunConfig, run_dir: str, name: str) -> WorkerFiles
     """
     folder = run_folder.RunFolder(run_dir)
     disk = disks.Disk(print)  # What the screen shows of it, the coordinator says.
-    state = _open_state(config, folder, name, disk)
+    state = node_state.NodeState(
+        folder.state / f"{name}.json",
+        period_secs=config.checkpoint_period_secs,
+        disk=disk,
+    )
     writer = metrics.MetricsWriter(
         folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS, disk=disk
     )
@@ -97,13 +101,3 @@ def secs_since(time_secs: float) -> float:
     if not pulse.current().starts:
         return 0.0  # The first start of a program: until then the run stood still.
     return max(0.0, time.time() - time_secs)
-
-
-def _open_state(
-    config: RunConfig, folder: run_folder.RunFolder, name: str, disk: disks.Disk
-) -> node_state.NodeState:
-    return node_state.NodeState(
-        folder.state / f"{name}.json",
-        period_secs=config.checkpoint_period_secs,
-        disk=disk,
-    )
