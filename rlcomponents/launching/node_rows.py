@@ -83,7 +83,7 @@ class NodeRows:
             waiting_for=node.signs.waiting_for,
             waiting_secs=now_secs - node.signs.waiting_since_secs if waits else 0.0,
             silent_secs=max(0.0, now_secs - node.signs.seen_secs),
-            cpu_fraction=cpu_fraction,
+            cpu_fraction=max(0.0, cpu_fraction),  # One that has ended has used none.
             memory_bytes=usage.memory_bytes,
             host=self._hosts.get(node.name),
         )

@@ -127,6 +127,20 @@ def test_steps_of_an_earlier_start_do_not_count_in_rates(
     assert _only_row(path).starts == 1
 
 
+def test_a_node_that_has_ended_keeps_no_part_of_a_core_busy(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    rows.write()  # This process has used some time by now.
+    node.ended = True
+    clock.secs += 1.0
+
+    rows.write()
+
+    assert _only_row(path).cpu_fraction == 0.0
+
+
 def test_a_process_that_has_ended_uses_nothing() -> None:
     assert node_rows.usage_of(2**22 + 1) == node_rows.Usage(0.0, 0)
 
