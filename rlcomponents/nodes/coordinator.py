@@ -35,7 +35,7 @@ class Coordinator(acme_core.Worker):
         replay_capacity_items: int,
         checkpoint_period_secs: float,
         stop_program: Callable[[], None],
-        wait_for_stop: Callable[[float], bool],
+        wait_for_stop: core.WaitForStop,
         num_checkpoints_kept: int = 2,
         secs_since: Callable[[float], float] = lambda time_secs: 0.0,
         period_secs: float = 1.0,
@@ -62,7 +62,6 @@ class Coordinator(acme_core.Worker):
             clock: Returns seconds since any moment.
         """
         self._statistics = statistics
-        self._shards = shards
         self._folder = folder
         self._agent = agent
         self._environment = environment

@@ -37,7 +37,7 @@ class Evaluator(acme_core.Worker):
         final_num_episodes: int,
         max_steps: int,
         max_episode_steps: int,
-        wait_for_stop: Callable[[float], bool],
+        wait_for_stop: core.WaitForStop,
         poll_secs: float = 0.5,
         clock: Callable[[], float] = time.monotonic,
         watch: finite.Watch | None = None,

@@ -26,7 +26,7 @@ class SteppedWorker(acme_core.Worker):
         *,
         count_steps: Callable[[], int],
         max_steps: int,
-        wait_for_stop: Callable[[float], bool],
+        wait_for_stop: core.WaitForStop,
         close: Callable[[], None],
         state: node_state.NodeState | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rlcomponents import array_files, pulse
+from rlcomponents import array_files, core, pulse
 from rlcomponents.parameters import shard, wire
 
 _IDLE_SECS = 1.0
@@ -69,7 +69,7 @@ class SavedShard(shard.ParameterShard):
         path: pathlib.Path,
         *,
         snapshot_period_updates: int,
-        wait_for_stop: Callable[[float], bool],
+        wait_for_stop: core.WaitForStop,
         **settings: Any,
     ) -> None:
         """Restores the shard from its snapshot, if there is one.
