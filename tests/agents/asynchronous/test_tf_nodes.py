@@ -64,7 +64,8 @@ def program_of(folder):
 
 def saved(program_harness):
     coordinator = program_harness.build("coordinator/0")
-    return np.concatenate([shard.save()["parameters"] for shard in coordinator._shards])
+    shards = coordinator._checkpoints._shards
+    return np.concatenate([shard.save()["parameters"] for shard in shards])
 
 
 @pytest.mark.parametrize(

@@ -56,18 +56,25 @@ def test_what_needs_an_answer_is_called_until_there_is_one():
     assert calls.is_there(1)
 
 
-def test_the_node_says_for_which_shard_it_waits():
+@pytest.fixture
+def own_pulse(monkeypatch):
+    """Not the process's: threads of other tests may still wait on that one."""
+    monkeypatch.setattr(pulse._of_thread, "pulse", pulse.Pulse())
+    return pulse.current()
+
+
+def test_the_node_says_for_which_shard_it_waits(own_pulse):
     calls, clients = make_calls()
     said = []
 
     def fails(method):
-        said.append(pulse.current().waiting_for)
+        said.append(own_pulse.waiting_for)
         return GONE if len(said) < 3 else None
 
     clients[1].fails = fails
     calls.until_answered("ask", {0: (5,), 1: (6,)})
     assert said == ["parameters", *["parameters/1: Socket closed"] * 2]
-    assert pulse.current().waiting_for is None
+    assert own_pulse.waiting_for is None
 
 
 @pytest.mark.parametrize(
