@@ -15,6 +15,7 @@ import launchpad as lp
 from agents import environment_check, resuming, run_config
 from launch import command_line
 from rlcomponents.launching import (
+    choices,
     describe,
     endings,
     launcher,
@@ -70,9 +71,9 @@ def _make_ready(
 ]:
     """Checks all that was given, then makes the folder ready, which `held` keeps."""
     with command_line.bad_input_refused(_environment_name(flags)):
-        launcher.check_launch_type(flags.run.lp_launch_type)
-        launcher.check_on_failure(flags.run.on_failure, flags.run.lp_launch_type)
-        launcher.check_hang_timeout(flags.run.hang_timeout_secs)
+        choices.check_launch_type(flags.run.lp_launch_type)
+        choices.check_on_failure(flags.run.on_failure, flags.run.lp_launch_type)
+        choices.check_hang_timeout(flags.run.hang_timeout_secs)
         private_network.check(flags.run.node_network, flags.run.lp_launch_type)
         plan = None
         if flags.run.resume is not None:

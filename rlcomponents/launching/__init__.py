@@ -1,6 +1,7 @@
 """How a program runs: every node started, watched and ended from one place.
 
 launcher           `launch(program, run_dir)`: the one entry
+choices            what it can be asked for
 ending_signals     the signals that end a program
 endings            how a program can end: exit codes, and the last lines on the screen
 supervision        waits for the nodes and ends them, knows no process and no thread

@@ -17,6 +17,7 @@ from typing import NoReturn
 import launchpad as lp
 
 from rlcomponents.launching import (
+    choices,
     ending_signals,
     endings,
     graph,
@@ -32,14 +33,6 @@ from rlcomponents.launching import (
     watched,
 )
 from rlcomponents.runs import run_folder
-
-LAUNCH_TYPES = ("local_mp", "local_mt")
-"""Nodes in processes, nodes in threads."""
-
-MIN_HANG_TIMEOUT_SECS = 5.0
-
-ON_FAILURE = ("restart", "stop")
-"""A node that died is started again, or ends the program."""
 
 _FIRST_HOST = ipaddress.IPv4Address("127.1.0.1")  # All of 127.0.0.0/8 is loopback.
 
@@ -109,9 +102,9 @@ def launch(
     Raises:
         ValueError: Bad arguments, or a node that cannot be sent to a process.
     """
-    check_launch_type(launch_type)
-    check_on_failure(on_failure, launch_type)
-    check_hang_timeout(hang_timeout_secs)
+    choices.check_launch_type(launch_type)
+    choices.check_on_failure(on_failure, launch_type)
+    choices.check_hang_timeout(hang_timeout_secs)
     private_network.check(network, launch_type)
     _check(program, termination_notice_secs, environment or {}, launch_type)
     log_dir = pathlib.Path(run_dir) / "logs"
@@ -157,43 +150,6 @@ def launch(
             if namespaces and (hint := private_network.hint(ending.detail)):
                 print(hint, file=sys.stderr, flush=True)
     return ending
-
-
-def check_launch_type(launch_type: str) -> None:
-    """Raises ValueError unless programs can be launched in this way."""
-    if launch_type in LAUNCH_TYPES:
-        return
-    allowed = "use local_mp (nodes in processes) or local_mt (nodes in threads)."
-    if launch_type in ("test_mt", "test_mp"):
-        raise ValueError(
-            f"--lp_launch_type={launch_type} is for tests, which call lp.launch with a "
-            f"test_case: {allowed}"
-        )
-    raise ValueError(f"--lp_launch_type={launch_type} is not supported: {allowed}")
-
-
-def check_on_failure(on_failure: str | None, launch_type: str) -> None:
-    """Raises ValueError unless programs launched in this way can do so."""
-    if on_failure not in (None, *ON_FAILURE):
-        raise ValueError(
-            f"--on_failure={on_failure} is not known: use restart (a node that died is "
-            "started again) or stop (the program ends)."
-        )
-    if on_failure == "restart" and launch_type == "local_mt":
-        raise ValueError(
-            "--on_failure=restart needs nodes in processes of their own, and with "
-            "--lp_launch_type=local_mt they are threads: use stop, or local_mp."
-        )
-
-
-def check_hang_timeout(hang_timeout_secs: float | None) -> None:
-    """Raises ValueError unless nodes can be held to this limit."""
-    # Signs of life come once a second, and later from a machine that is busy.
-    if hang_timeout_secs is not None and not hang_timeout_secs >= MIN_HANG_TIMEOUT_SECS:
-        raise ValueError(
-            f"--hang_timeout_secs={hang_timeout_secs:g} is too short to tell a hang "
-            f"from a busy machine: give at least {MIN_HANG_TIMEOUT_SECS:g}, or none."
-        )
 
 
 def exit_process(exit_code: int) -> NoReturn:

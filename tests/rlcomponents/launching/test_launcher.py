@@ -441,33 +441,15 @@ def test_an_error_of_on_tick_stops_the_nodes_and_reaches_the_caller(toy, run_dir
 # ---------------------------------------------------------------- bad arguments
 
 
-@pytest.mark.parametrize(
-    ("launch_type", "sentence"),
-    [
-        ("test_mt", "--lp_launch_type=test_mt is for tests, .*: use local_mp .*"),
-        ("vertex_ai", "--lp_launch_type=vertex_ai is not supported: use local_mp .*"),
-        ("processes", "--lp_launch_type=processes is not supported: use local_mp .*"),
-    ],
-)
-def test_other_launch_types_are_refused(toy, run_dir, launch_type, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        _launch(toy, run_dir, launch_type, "returns")
+def test_nothing_is_made_where_a_choice_is_refused(toy, run_dir):
+    for bad in (
+        {"launch_type": "test_mt"},
+        {"launch_type": "local_mt", "on_failure": "restart"},
+        {"launch_type": "local_mp", "hang_timeout_secs": 2.0},
+    ):
+        with pytest.raises(ValueError, match=r"^--"):
+            launcher.launch(toy.build(run_dir.path, "returns"), run_dir.path, **bad)
     assert not (run_dir.path / "logs").exists()
-
-
-def test_threads_cannot_be_started_again(toy, run_dir):
-    with pytest.raises(ValueError, match=r"--on_failure=restart needs nodes in proc"):
-        _launch(toy, run_dir, "local_mt", "returns", on_failure="restart")
-
-
-def test_another_way_to_take_failures_is_refused(toy, run_dir):
-    with pytest.raises(ValueError, match="--on_failure=retry is not known: use rest"):
-        _launch(toy, run_dir, "local_mp", "returns", on_failure="retry")
-
-
-def test_a_hang_timeout_that_no_busy_machine_keeps_is_refused(toy, run_dir):
-    with pytest.raises(ValueError, match="--hang_timeout_secs=2 is too short to tell"):
-        _launch(toy, run_dir, "local_mp", "returns", hang_timeout_secs=2.0)
 
 
 def test_an_unknown_group_in_environment_is_refused(toy, run_dir):

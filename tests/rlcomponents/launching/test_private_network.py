@@ -21,7 +21,7 @@ import cloudpickle
 import launchpad as lp
 import pytest
 
-from rlcomponents.launching import launcher, private_network
+from rlcomponents.launching import choices, launcher, private_network
 from rlcomponents.parameters import shared_memory
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -215,7 +215,7 @@ def test_auto_warns_of_the_ports_of_nodes_in_threads(capsys):
 
 
 def test_auto_does_not_warn_where_there_are_no_ports(forbidden, capsys):
-    for launch_type in launcher.LAUNCH_TYPES:
+    for launch_type in choices.LAUNCH_TYPES:
         with private_network.chosen("auto", launch_type, []):
             pass
     assert capsys.readouterr().err == ""
