@@ -16,9 +16,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from ale_py import env
+import peer_games
 
-GAME = "pong"
 FOR_EVER_STEPS = 10**9
 T_MAX_STEPS = 5
 ROW_PERIOD_SECS = 0.2
@@ -43,61 +42,19 @@ class Rows:
             self._next_secs = now_secs + ROW_PERIOD_SECS
 
 
-def make_game(
-    game: str = GAME, *, noop_max: int = 30, channel: bool = False
-) -> gymnasium.Env:
-    """Makes a game as the DQN papers have it, without the stack of frames.
+def _nips_layers() -> list[Any]:
+    """The network of 2013, up to the last hidden layer, of 256."""
+    from torch import nn
 
-    Without the checks that `gymnasium.make` wraps around it, and rendering grey rather
-    than RGB by default: both make it faster.
-    """
-    environment = env.AtariEnv(
-        game,
-        frameskip=1,
-        repeat_action_probability=0.0,
-        obs_type="grayscale",
-        max_num_frames_per_episode=108_000,
-    )
-    return gymnasium.wrappers.AtariPreprocessing(
-        environment, noop_max=noop_max, grayscale_newaxis=channel
-    )
-
-
-def make_stacked_game(game: str = GAME, *, noop_max: int = 30) -> gymnasium.Env:
-    """Makes a game with stacks of four frames, `[4, 84, 84]`."""
-    return gymnasium.wrappers.FrameStackObservation(
-        make_game(game, noop_max=noop_max), 4
-    )
-
-
-def make_clipped_game() -> gymnasium.Env:
-    """Makes what Stable-Baselines3 stacks by itself: `[84, 84, 1]`, rewards clipped."""
-    return gymnasium.wrappers.TransformReward(make_game(channel=True), np.sign)
-
-
-class OldGame:
-    """A game as PFRL knows environments: `step` returns four values."""
-
-    def __init__(self, seed: int) -> None:
-        """Makes the game."""
-        self._environment = make_stacked_game()
-        self._seed: int | None = seed
-        self.action_space = self._environment.action_space
-
-    def reset(self) -> np.ndarray:
-        """Starts an episode."""
-        observation, _ = self._environment.reset(seed=self._seed)
-        self._seed = None
-        return observation
-
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
-        """Takes a step."""
-        observation, reward, ended, cut, info = self._environment.step(action)
-        return observation, np.sign(reward), ended, {**info, "needs_reset": cut}
-
-    def close(self) -> None:
-        """Closes the game."""
-        self._environment.close()
+    return [
+        nn.Conv2d(4, 16, 8, stride=4),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 4, stride=2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(2592, 256),
+        nn.ReLU(),
+    ]
 
 
 def run_pfrl_a3c(arguments: argparse.Namespace) -> None:
@@ -108,15 +65,9 @@ def run_pfrl_a3c(arguments: argparse.Namespace) -> None:
     from pfrl.policies import SoftmaxCategoricalHead
     from torch import nn
 
-    num_actions = OldGame(0).action_space.n
+    num_actions = peer_games.OldGame(0).action_space.n
     model = nn.Sequential(
-        nn.Conv2d(4, 16, 8, stride=4),
-        nn.ReLU(),
-        nn.Conv2d(16, 32, 4, stride=2),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(2592, 256),
-        nn.ReLU(),
+        *_nips_layers(),
         pfrl.nn.Branched(
             nn.Sequential(nn.Linear(256, num_actions), SoftmaxCategoricalHead()),
             nn.Linear(256, 1),
@@ -147,7 +98,7 @@ def run_pfrl_a3c(arguments: argparse.Namespace) -> None:
     experiments.train_agent_async(
         tempfile.mkdtemp(),
         2,
-        lambda index, test: OldGame(index),
+        lambda index, test: peer_games.OldGame(index),
         steps=FOR_EVER_STEPS,
         eval_interval=None,
         random_seeds=[0, 1],  # Its own default is of a type that Python 3.11 refuses.
@@ -168,15 +119,7 @@ def run_sb3_a2c(arguments: argparse.Namespace) -> None:
 
         def __init__(self, observation_space: gymnasium.Space) -> None:
             super().__init__(observation_space, 256)
-            self.layers = nn.Sequential(
-                nn.Conv2d(4, 16, 8, stride=4),
-                nn.ReLU(),
-                nn.Conv2d(16, 32, 4, stride=2),
-                nn.ReLU(),
-                nn.Flatten(),
-                nn.Linear(2592, 256),
-                nn.ReLU(),
-            )
+            self.layers = nn.Sequential(*_nips_layers())
 
         def forward(self, observations: torch.Tensor) -> torch.Tensor:
             return self.layers(observations)
@@ -185,7 +128,9 @@ def run_sb3_a2c(arguments: argparse.Namespace) -> None:
         "dummy": vec_env.DummyVecEnv,
         "subproc": vec_env.SubprocVecEnv,
     }
-    environments = vectorisations[arguments.vectorisation]([make_clipped_game] * 16)
+    environments = vectorisations[arguments.vectorisation](
+        [peer_games.make_clipped_game] * 16
+    )
     model = stable_baselines3.A2C(
         "CnnPolicy",
         vec_env.VecFrameStack(environments, 4),
@@ -204,7 +149,7 @@ def run_sb3_dqn(arguments: argparse.Namespace) -> None:
     import stable_baselines3
     from stable_baselines3.common import vec_env
 
-    environments = vec_env.DummyVecEnv([make_clipped_game])
+    environments = vec_env.DummyVecEnv([peer_games.make_clipped_game])
     model = stable_baselines3.DQN(
         "CnnPolicy",
         vec_env.VecFrameStack(environments, 4),
@@ -223,7 +168,7 @@ def run_sb3_dqn(arguments: argparse.Namespace) -> None:
 
 def run_gymnasium(arguments: argparse.Namespace) -> None:
     """Steps gymnasium's preprocessing and stack with random actions."""
-    environment = make_stacked_game()
+    environment = peer_games.make_stacked_game()
     actions = _random_actions(environment.action_space.n)
     environment.reset(seed=0)
     rows = Rows(arguments.rows)
@@ -236,74 +181,13 @@ def run_gymnasium(arguments: argparse.Namespace) -> None:
 
 def run_ale_vector(arguments: argparse.Namespace) -> None:
     """Steps ale_py's vector environment: 16 games on one thread of C++."""
-    environment = _make_vector(num_envs=16, num_threads=1)
+    environment = peer_games.make_vector(num_envs=16, num_threads=1)
     actions = _random_actions(environment.single_action_space.n).reshape(-1, 16)
     environment.reset(seed=0)
     rows = Rows(arguments.rows)
     for steps, action in enumerate(_endlessly(actions), start=1):
         environment.step(action)
         rows.write_if_due(16 * steps, 0)
-
-
-def dump_frames(arguments: argparse.Namespace) -> None:
-    """Plays given actions without null actions; keeps all observations.
-
-    Reads `actions.npy`, writes `gymnasium.npz` and `ale_vector.npz`: observations
-    `[T + 1, 4, 84, 84]`, rewards `[T]`, whether the game ended `[T]`. The step after
-    the end of a game begins the next one, and its action has no effect.
-    """
-    folder = pathlib.Path(arguments.rows)
-    actions = np.load(folder / "actions.npy")
-    single = make_stacked_game(arguments.game, noop_max=0)
-    _dump(
-        folder / "gymnasium.npz",
-        actions,
-        lambda: single.reset(seed=0)[0],
-        single.step,
-    )
-    vector = _make_vector(
-        arguments.game,
-        num_envs=1,
-        num_threads=1,
-        noop_max=0,
-        use_fire_reset=False,
-        reward_clipping=False,
-    )
-    _dump(
-        folder / "ale_vector.npz",
-        actions,
-        lambda: vector.reset(seed=0)[0][0],
-        lambda action: tuple(part[0] for part in vector.step(np.array([action]))[:4]),
-        resets_itself=True,
-    )
-
-
-def _dump(
-    path: pathlib.Path,
-    actions: np.ndarray,
-    reset: Callable[[], np.ndarray],
-    step: Callable[[int], tuple],
-    *,
-    resets_itself: bool = False,
-) -> None:
-    observations, rewards, ends = [np.array(reset())], [], []
-    over = False
-    for action in actions:
-        if over and not resets_itself:
-            observation, reward, over = reset(), 0.0, False
-        else:
-            observation, reward, ended, cut = step(int(action))[:4]
-            over = bool(ended or cut)
-        observations.append(np.array(observation))
-        rewards.append(reward)
-        ends.append(over)
-    np.savez(path, observations=observations, rewards=rewards, ends=ends)
-
-
-def _make_vector(game: str = GAME, **settings: Any) -> Any:
-    from ale_py import vector_env
-
-    return vector_env.AtariVectorEnv(game, **settings)
 
 
 def _learn(model: Any, folder: str) -> None:
@@ -337,7 +221,7 @@ _COMMANDS = {
     "sb3-dqn": run_sb3_dqn,
     "gymnasium": run_gymnasium,
     "ale-vector": run_ale_vector,
-    "frames": dump_frames,
+    "frames": peer_games.dump_frames,
 }
 
 
@@ -349,7 +233,7 @@ def main() -> None:
     parser.add_argument("--vectorisation", default="dummy")
     parser.add_argument("--threads", help="of PyTorch; default: its own choice")
     parser.add_argument("--replay_items", type=int, default=10_000)
-    parser.add_argument("--game", default=GAME)
+    parser.add_argument("--game", default=peer_games.GAME)
     arguments = parser.parse_args()
     if arguments.threads is not None:
         os.environ["OMP_NUM_THREADS"] = arguments.threads  # Before PyTorch is loaded.
