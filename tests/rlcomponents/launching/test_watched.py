@@ -38,6 +38,12 @@ def test_being_set_many_times_ends_one_wait(wake):
     assert waited_secs(wake, 0.05) >= 0.05  # Not ended again: the time had to pass.
 
 
+def test_more_wakes_than_a_socket_holds_do_not_block(wake):
+    for _ in range(100_000):
+        wake.set()
+    wake.wait(LONG_SECS)
+
+
 def test_a_negative_time_does_not_wait_for_ever(wake):
     assert waited_secs(wake, -1.0) < LONG_SECS
 
