@@ -9,6 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 PEERS_INSTALLED := .venv-peers/.installed
+BENCHES := $(filter-out benchmarks/bench_scaling.py,$(wildcard benchmarks/bench_*.py))
 PACKAGES := rlcomponents agents launch
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
@@ -63,9 +64,9 @@ $(PEERS_INSTALLED): benchmarks/requirements-peers.txt
 
 # All of them, also where one fails; BENCH_FLAGS=--quick only shows that they work.
 bench: $(INSTALLED) $(PEERS_INSTALLED)  ## Runs the benchmarks one after another; results in build/benchmarks.json.
-	@failed=0; for script in benchmarks/bench_*.py; do \
-	  echo "== $$script"; $(BIN)/python "$$script" $(BENCH_FLAGS) || failed=1; \
-	done; $(BIN)/python tools/benchmark_table.py; exit $$failed
+	@rm -f build/benchmarks.json; SECONDS=0; failed=0; for script in $(BENCHES); do \
+	  echo "== $$script ($$SECONDS s)"; $(BIN)/python "$$script" $(BENCH_FLAGS) || failed=1; \
+	done; $(BIN)/python tools/benchmark_table.py; echo "All of it took $$SECONDS s."; exit $$failed
 
 bench-docs: $(INSTALLED)  ## Puts the results of the benchmarks into docs/benchmarks.md.
 	@$(BIN)/python tools/benchmark_table.py --write

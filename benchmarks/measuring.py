@@ -18,7 +18,12 @@ from typing import Any, NamedTuple
 
 RESULTS = pathlib.Path("build/benchmarks.json")
 
+Call = Callable[[], object]
+"""Something to be timed."""
+
 _PACKAGES = ("tensorflow-cpu", "numpy", "ale-py", "dm-reverb", "dm-launchpad-nightly")
+_PEERS = pathlib.Path(__file__).parents[1] / ".venv-peers"
+_PEER_PACKAGES = ("pfrl", "stable-baselines3", "gymnasium", "torch")
 
 
 class Options(NamedTuple):
@@ -40,7 +45,7 @@ def parse_options(description: str | None, *, rounds: int) -> Options:
 
     Args:
         description: What the benchmark measures.
-        rounds: Where `--rounds` is not given; with `--quick` it is 2.
+        rounds: Where `--rounds` is not given; with `--quick` it is 1.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -49,7 +54,7 @@ def parse_options(description: str | None, *, rounds: int) -> Options:
     parser.add_argument("--quick", action="store_true", help="see that it works")
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS)
     given = parser.parse_args()
-    default = 2 if given.quick else rounds
+    default = 1 if given.quick else rounds
     return Options(given.rounds or default, given.quick, given.json)
 
 
@@ -66,15 +71,14 @@ def interleave(
     return values
 
 
-def fastest_secs(function: Callable[[], Any], *, repeats: int) -> float:
+def fastest_secs(function: Call, *, repeats: int) -> float:
     """Returns the CPU seconds of the fastest call, after one that does not count."""
-    function()
-    taken = []
-    for _ in range(repeats):
-        start = time.process_time()
-        function()
-        taken.append(time.process_time() - start)
-    return min(taken)
+    return _fastest(function, time.process_time, repeats)
+
+
+def fastest_wall_secs(function: Call, *, repeats: int) -> float:
+    """Returns the seconds of the fastest call, after one that does not count."""
+    return _fastest(function, time.perf_counter, repeats)
 
 
 def ratios(values: Sequence[float], others: Sequence[float]) -> list[float]:
@@ -164,6 +168,16 @@ class Report:
         path.write_text(json.dumps(results, indent=1))
 
 
+def _fastest(function: Call, clock: Callable[[], float], repeats: int) -> float:
+    function()
+    taken = []
+    for _ in range(repeats):
+        start = clock()
+        function()
+        taken.append(clock() - start)
+    return min(taken)
+
+
 def _summarise(values: float | Sequence[float]) -> dict[str, float]:
     if isinstance(values, (int, float)):
         values = [values]
@@ -195,5 +209,16 @@ def _describe_machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "peers": _peer_versions(),
         "commit": commit,
     }
+
+
+def _peer_versions() -> dict[str, str]:
+    """Returns what the peers' environment holds of them; nothing without it."""
+    paths = [str(path) for path in _PEERS.glob("lib/python*/site-packages")]
+    found = {
+        each.metadata["Name"]: each.version
+        for each in importlib.metadata.distributions(path=paths)
+    }
+    return {name: found[name] for name in _PEER_PACKAGES if name in found}

@@ -41,11 +41,13 @@ def describe(results: Mapping[str, Any]) -> Iterator[str]:
     """Yields the lines of the results."""
     machine = results["machine"]
     packages = ", ".join(f"{k} {v}" for k, v in machine["packages"].items())
+    peers = ", ".join(f"{k} {v}" for k, v in machine["peers"].items())
     yield (
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
         f"Linux {machine['kernel']}, Python {machine['python']}, {packages}, "
-        f"at {machine['commit']}."
+        f"at {machine['commit']}. Peers: {peers or 'not installed'}."
     )
+    yield from ("", *_sum_up(results))
     for name, bench in results["benches"].items():
         quick = ", quick: shows that it works, no more" * bench["quick"]
         load = f"load {bench['load_before']} before, {bench['load_after']} after"
@@ -91,6 +93,27 @@ def plot(results: Mapping[str, Any], path: pathlib.Path) -> None:
     pyplot.close(figure)
 
 
+def _sum_up(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yields how many goals are met, and which are not."""
+    benches = results["benches"]
+    goals = [
+        (f"{name}: {ratio['name']}", ratio)
+        for name, bench in benches.items()
+        for ratio in bench["ratios"]
+        if "met" in ratio
+    ]
+    missed = [(name, ratio) for name, ratio in goals if not ratio["met"]]
+    minutes = sum(bench["secs"] for bench in benches.values()) / 60
+    yield (
+        f"{len(goals) - len(missed)} of {len(goals)} goals are met; all that was "
+        f"measured took {minutes:.0f} minutes."
+    )
+    if missed:
+        yield from ("", "| not met | median | goal |", "|---|---:|---:|")
+    for name, ratio in missed:
+        yield f"| {name} | {_say(ratio['median'])} | {_goal(ratio)} |"
+
+
 def _part_of_goal(ratio: Mapping[str, float]) -> float:
     if "at_least" in ratio:
         return ratio["median"] / ratio["at_least"]
@@ -98,12 +121,16 @@ def _part_of_goal(ratio: Mapping[str, float]) -> float:
 
 
 def _ratio_row(ratio: Mapping[str, Any]) -> str:
-    goal = met = ""
+    met = ("met" if ratio["met"] else "**no**") if "met" in ratio else ""
+    values = f"{_say(ratio['median'])} | {_spread(ratio)}"
+    return f"| {ratio['name']} | {values} | {_goal(ratio)} | {met} |"
+
+
+def _goal(ratio: Mapping[str, Any]) -> str:
     for key, sign in (("at_least", "≥"), ("at_most", "≤")):
         if key in ratio:
-            goal, met = f"{sign} {ratio[key]:g}", "met" if ratio["met"] else "**no**"
-    values = f"{_say(ratio['median'])} | {_spread(ratio)}"
-    return f"| {ratio['name']} | {values} | {goal} | {met} |"
+            return f"{sign} {ratio[key]:g}"
+    return ""
 
 
 def _spread(entry: Mapping[str, float]) -> str:

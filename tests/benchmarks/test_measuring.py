@@ -80,3 +80,39 @@ def test_the_table_shows_what_was_not_met(options):
     lines = list(table.describe(json.loads(options.json.read_text())))
     assert "| x / y | 1.25 | 1 to 1.5 | ≥ 1.3 | **no** |" in lines
     assert "- A note." in lines
+
+
+def test_the_table_begins_with_the_goals_that_are_not_met(options):
+    report = measuring.Report("a", options)
+    report.ratio("x / y", 1.25, at_least=1.3)
+    report.ratio("seconds", 2.0, at_most=3.0)
+    report.ratio("no goal", 5.0)
+    report.write()
+    lines = list(table.describe(json.loads(options.json.read_text())))
+    assert lines[2].startswith("1 of 2 goals are met")
+    assert lines[4:7] == [
+        "| not met | median | goal |",
+        "|---|---:|---:|",
+        "| a: x / y | 1.25 | ≥ 1.3 |",
+    ]
+
+
+def test_the_fastest_call_counts_after_one_that_does_not():
+    calls = []
+
+    def work():
+        calls.append(len(calls))
+
+    assert 0.0 <= measuring.fastest_wall_secs(work, repeats=3) < 60.0
+    assert len(calls) == 4
+
+
+def test_versions_of_the_peers_are_written_down(options, tmp_path, monkeypatch):
+    packages = tmp_path / "lib/python3.11/site-packages"
+    (packages / "torch-2.13.0.dist-info").mkdir(parents=True)
+    metadata = "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n"
+    (packages / "torch-2.13.0.dist-info/METADATA").write_text(metadata)
+    monkeypatch.setattr(measuring, "_PEERS", tmp_path)
+    measuring.Report("a", options).write()
+    machine = json.loads(options.json.read_text())["machine"]
+    assert machine["peers"] == {"torch": "2.13.0"}
