@@ -96,6 +96,7 @@ class Node(abc.ABC):
         log_path: Its log file.
         log_start_bytes: Where this start begins in the log file, which may be older.
         starts: How often it was started before.
+        started_secs: When it was last started, by `time.monotonic`.
         signs: What it has last said of itself.
         messages: Lines that it wants on the screen; taken out once shown.
         called_stop: Whether it has called `lp.stop()`.
@@ -131,7 +132,7 @@ class Node(abc.ABC):
     def _forget(self) -> None:
         exists = self.log_path.exists()
         self.log_start_bytes = self.log_path.stat().st_size if exists else 0
-        now_secs = time.monotonic()
+        self.started_secs = now_secs = time.monotonic()
         self.signs = Signs(seen_secs=now_secs, moved_secs=now_secs)
         self.called_stop = False
         self.finished_secs: float | None = None

@@ -19,22 +19,38 @@ def node(tmp_path):
     return Node("a/0", tmp_path / "log")
 
 
-def pauses(node, *steps_completed):
+def pauses(node, *steps_completed, lived_secs=59.9):
     """Pauses in seconds after deaths; None where the program is to end."""
     planner = restarts.Restarts()
     found = []
     for steps in steps_completed:
         node.start()
         node.signs.steps = steps
-        restart = planner.plan(node, KILLED, now_secs=0.0)
+        restart = planner.plan(node, KILLED, now_secs=node.started_secs + lived_secs)
         found.append(restart and restart.pause_secs)
     return found
 
 
-def test_pauses_grow_until_a_step_is_completed(node):
+def test_pauses_grow_also_where_each_life_completes_a_step(node):
     assert pauses(node, 0, 0) == [0.5, 1.0]
-    assert pauses(node, 0, 0, 1, 0, 0) == [0.5, 1.0, 0.5, 1.0, 2.0]
-    assert pauses(node, 9, 9, 9) == [0.5, 0.5, 0.5]
+    assert pauses(node, 0, 0, 1, 0, 0) == [0.5, 1.0, 2.0, 4.0, 8.0]
+    assert pauses(node, *[9] * 9) == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+
+def test_a_long_life_makes_the_pause_short_again(node):
+    assert pauses(node, 9, 9, 9, lived_secs=60.1) == [0.5, 0.5, 0.5]
+    planner = restarts.Restarts()
+    found = []
+    for lived_secs in (1.0, 1.0, 100.0, 1.0):
+        node.start()
+        node.signs.steps = 9
+        restart = planner.plan(node, KILLED, now_secs=node.started_secs + lived_secs)
+        found.append(restart.pause_secs)
+    assert found == [0.5, 1.0, 0.5, 1.0]
+
+
+def test_a_long_life_without_a_step_counts_as_a_death_like_any(node):
+    assert pauses(node, 0, 0, 0, lived_secs=1_000.0) == [0.5, 0.5, None]
 
 
 def test_the_third_death_without_a_step_is_the_last(node):
