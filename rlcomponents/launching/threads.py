@@ -186,23 +186,29 @@ class NodeThread(watched.Node):
         self._wake.set()
 
     def _run(self) -> None:
-        with self.log_path.open("a", buffering=1, encoding="utf-8") as log:
-            log.write(f"{time.strftime('%F %T')} {self.name} starts as a thread\n")
-            try:
+        try:
+            with self.log_path.open("a", buffering=1, encoding="utf-8") as log:
+                log.write(f"{time.strftime('%F %T')} {self.name} starts as a thread\n")
                 launchpad_runtime.use_in_this_thread(self._switch)
                 pulse.use_in_this_thread(self._pulse)
                 with self._output.sent_to(log):
-                    launchpad_runtime.call(self._function, self._switch)
-            except SystemExit as error:
-                if error.code not in (None, 0):
-                    self._fail(error, f"ended with exit code {error.code}")
-            except BaseException as error:
-                traceback.print_exc(file=log)
-                message = str(error).partition("\n")[0]
-                self._fail(error, f"failed: {type(error).__name__}: {message}")
-            finally:
-                self.finished_secs = time.monotonic()
-                self._wake.set()
+                    self._call()
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                self._fail(error, f"ended with exit code {error.code}")
+        except BaseException as error:  # Also where the log cannot be written.
+            message = str(error).partition("\n")[0]
+            self._fail(error, f"failed: {type(error).__name__}: {message}")
+        finally:
+            self.finished_secs = time.monotonic()
+            self._wake.set()
+
+    def _call(self) -> None:
+        try:
+            launchpad_runtime.call(self._function, self._switch)
+        except Exception:
+            traceback.print_exc()
+            raise
 
     def _fail(self, error: BaseException, cause: str) -> None:
         lines = "".join(traceback.format_exception(error)).splitlines()

@@ -73,16 +73,16 @@ def test_a_node_that_says_that_no_start_would_help_ends_the_program(
 
 @pytest.mark.integration
 def test_a_completed_step_is_heard_of_before_the_node_dies(toy, run_dir):
-    def end_at_the_fourth():
-        run_dir.wait_for(4)
+    def end_at_the_fifth():
+        run_dir.wait_for(5)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    thread = threading.Thread(target=end_at_the_fourth)
+    thread = threading.Thread(target=end_at_the_fifth)
     thread.start()
     ending = _launch(toy, run_dir, "local_mp", "dies_after_its_first_step")
     thread.join()
     assert ending[:2] == (143, "terminated by SIGTERM")
-    assert [each.pause_secs for each in ending.restarts] == [0.5, 1.0, 2.0]
+    assert [each.pause_secs for each in ending.restarts] == [0.5] * 4
 
 
 class _Echo:
@@ -186,6 +186,16 @@ def test_a_process_that_cannot_be_made_ends_the_program_and_is_named(
     )
     assert lines[-1].startswith("Log file of waits/0: ")
     assert len(os.listdir("/proc/self/fd")) == num_descriptors
+
+
+@BOTH
+def test_a_log_that_cannot_be_opened_ends_the_program_and_is_named(
+    toy, run_dir, capsys, launch_type
+):
+    (run_dir.path / "logs" / "waits-0.log").mkdir(parents=True)
+    ending = _launch(toy, run_dir, launch_type, "waits", "waits", on_failure="stop")
+    assert ending[:3] == (1, "node died", "waits/0")
+    assert "Is a directory" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- signs of life
