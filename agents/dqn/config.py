@@ -12,7 +12,7 @@ from agents import run_config, setting_checks
 from rlcomponents import schedules
 from rlcomponents.replay import limits as replay_limits
 
-REPLAYS = ("memory", "reverb")
+REPLAYS = ("auto", "memory", "reverb")
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Nature DQN's and Gorila's own values; also the defaults above.
@@ -67,9 +67,10 @@ class DQNConfig(run_config.RunConfig):
         min_replay_items: Transitions in one replay before sampling starts; capped so
             that all replays together need at most a tenth of `max_steps`.
         max_replay_items: Transitions which one replay keeps.
-        replay: `memory`: as they are, in the memory of the process that acts and
-            learns; one seed gives one run, to the bit. `reverb`: in a Reverb server,
-            compressed.
+        replay: `memory`: transitions lie as they are in the memory of the process that
+            acts and learns. `reverb`: compressed, in a Reverb server. `auto`: memory
+            where one process acts and learns, reverb where they are apart (Gorila's
+            central mode).
         replay_checkpoint_period_secs: Seconds from one save of what a replay holds to
             the next; one more is made at a clean end. None: replay is never saved.
         evaluation_epsilon: Exploration while evaluating.
@@ -98,7 +99,7 @@ class DQNConfig(run_config.RunConfig):
     epsilon_horizon_updates: int = 1_000_000
     min_replay_items: int = 50_000
     max_replay_items: int = 1_000_000
-    replay: str = "memory"
+    replay: str = "auto"
     replay_checkpoint_period_secs: float | None = 1_800.0
     evaluation_epsilon: float = 0.05
 
@@ -126,6 +127,11 @@ class DQNConfig(run_config.RunConfig):
     def num_replays(self) -> int:
         """Replays of the whole program."""
         return 1
+
+    @property
+    def replay_kind(self) -> str:
+        """What `replay` comes to: `memory` or `reverb`."""
+        return "memory" if self.replay == "auto" else self.replay
 
     @property
     def samples_per_insert(self) -> float | None:

@@ -10,8 +10,8 @@ from agents.dqn.config import DQNConfig
 from rlcomponents import array_files, core, pulse, seeding, specs
 from rlcomponents.nodes import replay_saver
 from rlcomponents.replay import adders, batches, memory, servers, tables, transitions
+from rlcomponents.runs import atomic_files, run_folder
 from rlcomponents.runs import disk as disks
-from rlcomponents.runs import run_folder
 
 _OWN_REPLAY = "its own replay"
 
@@ -48,7 +48,7 @@ def make_replay(
     index: int,
     life: int,
 ) -> BundleReplay:
-    """Builds the replay that `config.replay` asks for.
+    """Builds the replay that `config.replay_kind` names.
 
     Args:
         config: Of the run.
@@ -59,7 +59,7 @@ def make_replay(
         index: Of the node among its like.
         life: How often the node was started before.
     """
-    if config.replay == "memory":
+    if config.replay_kind == "memory":
         seed = seeding.derive(config.seed, "replay", index, life=life)
         return _in_memory(
             config, run_dir, environment_spec, np.random.default_rng(seed), name
@@ -170,8 +170,11 @@ def _in_memory(
         waiting = pulse.current().waiting(f"the disk: {path} is written")
         with disk.survived(str(path)), waiting:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with array_files.replacing(path) as aside, aside.open("wb") as file:
-                replay.write(file)
+            with array_files.replacing(path) as aside:
+                with aside.open("wb") as file:
+                    replay.write(file)
+                atomic_files.sync(aside)  # In no checkpoint: it outlives power cuts.
+            atomic_files.sync(path.parent)
 
     return BundleReplay(
         adder=replay,

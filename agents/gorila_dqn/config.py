@@ -50,7 +50,6 @@ class GorilaConfig(DQNConfig):
     parameter_timeout_secs: float = 60.0
     snapshot_period_updates: int = 500
     target_period_updates: int = 60_000
-    replay: str = "reverb"
 
     def __post_init__(self) -> None:
         """Refuses values with which no run could work. See `DQNConfig`."""
@@ -64,13 +63,18 @@ class GorilaConfig(DQNConfig):
         if self.mode == "central" and self.replay == "memory":
             raise ValueError(
                 "replay is memory, and mode is central, where actors and learners are "
-                "processes of their own: use reverb, or mode=bundled."
+                "processes of their own: leave it out, use reverb, or mode=bundled."
             )
 
     @property
     def num_replays(self) -> int:
         """Replays of the whole program."""
         return self.num_bundles if self.mode == "bundled" else self.num_replay_shards
+
+    @property
+    def replay_kind(self) -> str:
+        """See `DQNConfig`."""
+        return "reverb" if self.mode == "central" else super().replay_kind
 
     @property
     def samples_per_insert(self) -> float | None:

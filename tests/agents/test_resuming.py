@@ -18,6 +18,7 @@ from rlcomponents.nodes import program_checkpoints
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import (
     local_store,
+    private_statistics_store,
     shared_memory,
     shared_memory_store,
     snapshots,
@@ -97,6 +98,14 @@ class Run:
         state.keep("counts", Node(agent_steps=steps, episodes=0, updates=updates))
         state.agent_steps = steps
         state.save(ended=ended)
+
+    def keep(self, arrays, name):
+        """Starts a node once more, which goes on with its arrays."""
+        state = node_state.NodeState(
+            self.folder.state / f"{name}.json", period_secs=1e9
+        )
+        state.keep_arrays(arrays)
+        return state
 
     def save(self, num_shards=1):
         """Saves a checkpoint, as one of so many parameter shards."""
@@ -302,6 +311,90 @@ def test_replays_that_have_no_place_are_dropped_and_named(tmp_path):
     assert "bundle-1-replay, bundle-2-replay" in resuming.describe(plan)
 
 
+def test_a_run_in_another_mode_begins_with_replay_of_another_kind(tmp_path):
+    run = Run(tmp_path / "run", GorilaConfig(environment="catch"), "gorila_dqn")
+    run.learn()
+    run.save(num_shards=2)
+    (run.folder.state / "bundle-0-replay").mkdir()
+    plan = run.resume(mode="central")
+    assert plan.config.replay_kind == "reverb"
+    assert "no such replay now: bundle-0-replay" in resuming.describe(plan)
+    assert not list(run.folder.state.glob("*-replay"))
+
+
+def private(store):
+    return private_statistics_store.PrivateStatisticsStore(
+        store, LAYOUT, STORE_SETTINGS["rule"]
+    )
+
+
+def private_run(path, num_workers):
+    """Returns a run whose workers have pushed 1, 2, ... gradients, and are saved."""
+    config = A3CConfig(
+        environment="catch",
+        max_steps=10_000,
+        optimiser_statistics="private",
+        num_workers=num_workers,
+    )
+    run = Run(path, config, "a3c")
+    run.learn()
+    for index in range(num_workers):
+        worker = private(run.store)
+        for _ in range(index + 1):
+            gradient = run.rng.normal(size=INITIAL.size).astype(np.float32)
+            worker.push(gradient, run.store.pull().versions, STEPS_EACH)
+        run.keep(worker, f"worker-{index}").save()
+    return run
+
+
+def test_a_resumed_worker_goes_on_with_its_own_statistics_to_the_bit(tmp_path):
+    run = private_run(tmp_path / "run", num_workers=1)
+    expected = array_files.read(run.folder.state / "worker-0.npz")
+    assert expected["slots/second_moment"].any()
+    run.save()
+    worker = private(run.store)
+    state = run.keep(worker, "worker-0")
+    worker.push(INITIAL, run.store.pull().versions, STEPS_EACH)
+    state.save()  # After the checkpoint.
+    run.resume()
+    resumed = private(run.store)
+    run.keep(resumed, "worker-0")
+    assert resumed.save().keys() == expected.keys()
+    for name, saved in resumed.save().items():
+        np.testing.assert_array_equal(saved, expected[name])
+
+
+def test_workers_that_are_no_more_drop_their_statistics_and_new_ones_have_none(
+    tmp_path,
+):
+    run = private_run(tmp_path / "run", num_workers=3)
+    run.save()
+    plan = run.resume(num_workers=1)
+    assert [path.name for path in sorted(run.folder.state.glob("worker*.npz"))] == [
+        "worker-0.npz"
+    ]
+    assert resuming.describe(plan).endswith(
+        "dropped, since there is no such worker now: the optimiser statistics of 2 "
+        "(worker-1, worker-2)."
+    )
+    run.save()
+    plan = run.resume(num_workers=2)
+    assert "dropped" not in resuming.describe(plan)
+    assert not (run.folder.state / "worker-1.npz").exists()
+    worker = array_files.read(run.folder.state / "worker-0.npz")
+    assert worker["slots/count"] == 1.0
+
+
+def test_a_checkpoint_without_statistics_of_workers_is_gone_on_from_without(tmp_path):
+    run = private_run(tmp_path / "run", num_workers=1)
+    (run.folder.state / "worker-0.npz").unlink()
+    run.save()
+    private_run(tmp_path / "other", 1)
+    shutil.copy(tmp_path / "other" / "state" / "worker-0.npz", run.folder.state)
+    run.resume()  # From the checkpoint, not from what came after it.
+    assert not (run.folder.state / "worker-0.npz").exists()
+
+
 def test_the_newest_intact_checkpoint_counts_and_damaged_ones_are_set_aside(
     run, capsys
 ):
@@ -379,6 +472,13 @@ def test_settings_that_are_in_what_was_saved_cannot_change(run):
     )
     refused(run, "another lstm_size", lstm_size=7)
     run.resume(network="auto")  # As it was.
+
+
+def test_replay_of_one_kind_does_not_go_on_as_the_other(tmp_path):
+    run = Run(tmp_path / "run", GorilaConfig(environment="catch"), "gorila_dqn")
+    run.learn()
+    run.save(num_shards=2)
+    refused(run, "replay was 'auto' and is now 'reverb'", replay="reverb")
 
 
 def test_a_run_that_has_taken_all_its_steps_needs_more_of_them(run):

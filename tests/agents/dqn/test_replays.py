@@ -1,3 +1,4 @@
+import os
 import threading
 
 import dm_env
@@ -11,6 +12,7 @@ from agents.gorila_dqn import config as gorila_config
 from rlcomponents import specs
 from rlcomponents.environments import registry
 from rlcomponents.parameters import local_store
+from rlcomponents.runs import atomic_files
 
 CATCH = specs.make_environment_spec(registry.make_factory("catch")(0))
 BOARD = np.zeros((10, 5), np.float32)
@@ -108,12 +110,39 @@ def test_a_replay_that_is_torn_is_skipped_with_a_sentence(
     assert f"{path} is skipped, and replay begins empty" in capsys.readouterr().out
 
 
+def test_a_replay_in_memory_is_on_the_disk_before_it_has_its_name(
+    make_replay, monkeypatch
+):
+    calls = []
+    sync, replace = atomic_files.sync, os.replace
+    monkeypatch.setattr(
+        atomic_files, "sync", lambda path: (calls.append(path.name), sync(path))
+    )
+    monkeypatch.setattr(
+        os, "replace", lambda old, new: (calls.append(new.name), replace(old, new))
+    )
+    make_replay(make_config()).save()
+    assert calls == [".replay.npz.tmp", "replay.npz", "bundle-0-replay"]
+
+
 @pytest.mark.parametrize(
-    "config_class", [dqn_config.DQNConfig, gorila_config.GorilaConfig]
+    ("config_class", "settings", "kind"),
+    [
+        (dqn_config.DQNConfig, {}, "memory"),
+        (gorila_config.GorilaConfig, {"mode": "bundled"}, "memory"),
+        (gorila_config.GorilaConfig, {"mode": "central"}, "reverb"),
+    ],
 )
-def test_dqn_keeps_its_replay_in_memory_and_gorila_on_reverb(config_class):
-    is_dqn = config_class is dqn_config.DQNConfig
-    assert make_config(config_class).replay == KINDS[not is_dqn]
+def test_replay_is_in_memory_where_one_process_acts_and_learns(
+    config_class, settings, kind
+):
+    assert make_config(config_class, **settings).replay_kind == kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bundle_has_the_replay_that_was_chosen(kind):
+    config = make_config(gorila_config.GorilaConfig, mode="bundled", replay=kind)
+    assert config.replay_kind == kind
 
 
 def test_a_replay_in_memory_is_refused_where_actors_are_elsewhere():
