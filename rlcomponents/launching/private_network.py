@@ -167,7 +167,6 @@ def chosen(
     Raises:
         UnavailableError: It is to be private, and that has become impossible.
     """
-    private = None
     reason = f"with {launch_type}, the launcher itself serves them"
     if choice != "open" and launch_type == "local_mp":
         try:
@@ -176,10 +175,10 @@ def chosen(
             if choice == "private":
                 raise
             reason = str(error)
-    if private is not None:
-        with contextlib.closing(private):
-            yield private.descriptors
-        return
+        else:
+            with contextlib.closing(private):
+                yield private.descriptors
+            return
     if choice == "auto" and ports:
         print(_warning(ports, reason), file=sys.stderr, flush=True)
     yield ()
