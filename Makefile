@@ -14,7 +14,7 @@ PACKAGES := rlcomponents agents launch
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
-.PHONY: help install lock doctor demo test test-all lint format types imports docs bench bench-peers-env bench-docs check
+.PHONY: help install lock doctor demo test test-all lint format types imports docs bench bench-peers-env bench-docs bench-scaling check
 
 help:  ## Lists the tasks.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -70,5 +70,10 @@ bench: $(INSTALLED) $(PEERS_INSTALLED)  ## Runs the benchmarks one after another
 
 bench-docs: $(INSTALLED)  ## Puts the results of the benchmarks into docs/benchmarks.md.
 	@$(BIN)/python tools/benchmark_table.py --write
+
+# Apart from bench: SCALING_FLAGS=--write also puts the results into docs/scaling.md.
+bench-scaling: $(INSTALLED)  ## Measures 1 to 16 bundles (ten minutes), and predicts Gorila's 100 with a model.
+	@$(BIN)/python benchmarks/bench_scaling.py $(BENCH_FLAGS)
+	@$(BIN)/python benchmarks/predict_scaling.py build/scaling.json $(SCALING_FLAGS)
 
 check: lint types imports docs test  ## Everything that a change must pass.
