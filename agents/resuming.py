@@ -41,7 +41,9 @@ class Plan(NamedTuple):
         updates: Updates that it had taken there.
         parameters: What each shard goes on from.
         nodes: What each node goes on from, by the name of its file.
-        dropped: Replays that this run has no place for.
+        statistics: Optimiser statistics of workers' own, by the name of the file.
+        dropped_replays: Replays that this run has no place for.
+        dropped_statistics: Files of statistics of workers that there are no more.
     """
 
     folder: run_folder.RunFolder
@@ -53,7 +55,9 @@ class Plan(NamedTuple):
     updates: int
     parameters: list[Mapping[str, Any]]
     nodes: dict[str, bytes]
-    dropped: list[pathlib.Path]
+    statistics: dict[str, Mapping[str, Any]]
+    dropped_replays: list[pathlib.Path]
+    dropped_statistics: list[str]
 
 
 def check(
@@ -103,9 +107,10 @@ def check(
             f"{config.max_steps:,} steps: give a larger --max_steps to go on."
         )
     states = [
-        parts[f"parameters_{index}"] for index in range(facts["num_parameter_shards"])
+        parts.pop(f"parameters_{index}")
+        for index in range(facts["num_parameter_shards"])
     ]
-    kept = config.replay_states
+    statistics = {f"{name}.npz": arrays for name, arrays in parts.items()}
     return Plan(
         folder=folder,
         agent=agent,
@@ -116,11 +121,17 @@ def check(
         updates=int(facts["updates"]),
         parameters=list(saved_states.recut(states, config.num_parameter_states)),
         nodes=checkpoints.load_documents(path),
-        dropped=sorted(
+        statistics={
+            name: arrays
+            for name, arrays in statistics.items()
+            if name in config.statistics_states
+        },
+        dropped_replays=sorted(
             entry
             for entry in folder.state.glob("*")
-            if entry.is_dir() and entry.name not in kept
+            if entry.is_dir() and entry.name not in config.replay_states
         ),
+        dropped_statistics=sorted(statistics.keys() - set(config.statistics_states)),
     )
 
 
@@ -135,9 +146,9 @@ def prepare(plan: Plan) -> None:
     folder.state.mkdir(exist_ok=True)
     for leftover in folder.state.glob(".*.tmp"):  # Of writers that were killed.
         leftover.unlink()
-    _write_parameters(plan)
+    _write_arrays(plan)
     _write_nodes(plan)
-    for replay in plan.dropped:
+    for replay in plan.dropped_replays:
         shutil.rmtree(replay)
     _cut_rows(plan)
     folder.write_config({"agent": plan.agent, **dataclasses.asdict(plan.config)})
@@ -153,9 +164,15 @@ def describe(plan: Plan) -> str:
         f"{name} is now {getattr(plan.config, name)} (was {before})"
         for name, before in plan.changes.items()
     ]
-    if plan.dropped:
-        names = ", ".join(_describe_replay(path) for path in plan.dropped)
+    if plan.dropped_replays:
+        names = ", ".join(_describe_replay(path) for path in plan.dropped_replays)
         words.append(f"dropped, since there is no such replay now: {names}")
+    if plan.dropped_statistics:
+        workers = [name.removesuffix(".npz") for name in plan.dropped_statistics]
+        words.append(
+            "dropped, since there is no such worker now: the optimiser statistics of "
+            f"{len(workers)} ({', '.join(workers)})"
+        )
     return "; ".join(words) + "."
 
 
@@ -177,13 +194,16 @@ def _refuse_fixed(config: run_config.RunConfig, changes: Mapping[str, Any]) -> N
         )
 
 
-def _write_parameters(plan: Plan) -> None:
+def _write_arrays(plan: Plan) -> None:
+    """Writes parameters and statistics; of others, nobody goes on from what is old."""
     directory = plan.folder.state
-    for index, state in enumerate(plan.parameters):
-        array_files.replace(directory / f"parameters-{index}.npz", state)
-    keep = {f"parameters-{index}.npz" for index in range(len(plan.parameters))}
-    for path in directory.glob("parameters-*.npz"):
-        if path.name not in keep:
+    files = plan.statistics | {
+        f"parameters-{index}.npz": state for index, state in enumerate(plan.parameters)
+    }
+    for name, arrays in files.items():
+        array_files.replace(directory / name, arrays)
+    for path in directory.glob("*.npz"):
+        if path.name not in files:
             path.unlink()
 
 

@@ -137,6 +137,11 @@ class RunConfig:
         return ()
 
     @property
+    def statistics_states(self) -> tuple[str, ...]:
+        """Files in the run's state with optimiser statistics of a worker's own."""
+        return ()
+
+    @property
     def num_parameter_states(self) -> int:
         """Files in the run's state from which the parameters go on: one a shard."""
         return 1

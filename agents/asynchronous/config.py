@@ -85,6 +85,13 @@ class AsyncConfig(run_config.RunConfig):
         return self.num_parameter_shards if self.store_kind == "server" else 1
 
     @property
+    def statistics_states(self) -> tuple[str, ...]:
+        """See `RunConfig`."""
+        if self.optimiser_statistics == "shared":
+            return ()
+        return tuple(f"worker-{index}.npz" for index in range(self.num_workers))
+
+    @property
     def max_rollout_steps(self) -> int:
         """Steps after which a rollout ends, if no episode has ended it."""
         return self.t_max_steps

@@ -22,6 +22,7 @@ from rlcomponents.parameters import (
     snapshots,
     update_rules,
 )
+from rlcomponents.runs import node_state
 
 
 class ThreadStore:
@@ -69,6 +70,8 @@ def open_store(
     layout: layouts.ParameterLayout,
     place: Place,
     wait_for_stop: core.WaitForStop,
+    *,
+    state: node_state.NodeState | None = None,
 ) -> core.ParameterStore:
     """Opens the store for a worker or an evaluator.
 
@@ -80,6 +83,8 @@ def open_store(
         layout: Of the network.
         place: Where it is.
         wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+        state: Keeps the worker's own statistics, where it has some. None: they begin
+            anew; for an evaluator, which pushes nothing.
     """
     clips_here = config.optimiser_statistics == "shared"
     norm = config.max_gradient_norm if clips_here else None
@@ -97,12 +102,15 @@ def open_store(
         )
     if clips_here:
         return store
-    return private_statistics_store.PrivateStatisticsStore(
+    private = private_statistics_store.PrivateStatisticsStore(
         store,
         layout,
         optimisation.make_update_rule(config),
         max_gradient_norm=config.max_gradient_norm,
     )
+    if state is not None:
+        state.keep_arrays(private)
+    return private
 
 
 def shard_settings(config: AsyncConfig) -> dict[str, Any]:

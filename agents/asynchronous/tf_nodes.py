@@ -66,7 +66,12 @@ def make_worker(
         reward_scale=config.reward_scale,
     )
     store = stores.open_store(
-        config, run_dir, strategy.variables.layout, place, wait_for_stop
+        config,
+        run_dir,
+        strategy.variables.layout,
+        place,
+        wait_for_stop,
+        state=files.state,
     )
     actor_learner = async_worker.AsyncWorker(
         collector, strategy, store, watch=files.watch

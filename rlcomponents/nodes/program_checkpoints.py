@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rlcomponents.runs import checkpoints, run_folder
+from rlcomponents.runs import checkpoints, node_state, run_folder
 
 
 class Shard(Protocol):
@@ -58,7 +58,9 @@ class ProgramCheckpoints:
             name: {count: int(state[count]) for count in ("epoch", "updates", "steps")}
             for name, state in zip(names, states, strict=True)
         }
-        documents = self._node_states()
+        node_paths = sorted(self._folder.state.glob("*.json"))
+        documents = {path.name: path.read_bytes() for path in node_paths}
+        arrays_paths = [node_state.arrays_path(path) for path in node_paths]
         for name, document in documents.items():
             versions[name] = {
                 count: value
@@ -75,6 +77,7 @@ class ProgramCheckpoints:
                 for name, state in zip(names, states, strict=True)
             },
             documents=documents,
+            files=[path for path in arrays_paths if path.exists()],
             versions=versions,
             facts={
                 **self._facts,
@@ -86,8 +89,3 @@ class ProgramCheckpoints:
             num_kept=self._num_kept,
         )
         return True
-
-    def _node_states(self) -> dict[str, bytes]:
-        """Returns the states of all nodes as they wrote them, by file name."""
-        paths = sorted(self._folder.state.glob("*.json"))
-        return {path.name: path.read_bytes() for path in paths}

@@ -1,12 +1,12 @@
 """A store to which a worker pushes finished steps, made with statistics of its own."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rlcomponents import core
-from rlcomponents.parameters import gradients, update_rules
+from rlcomponents.parameters import gradients, saved_states, update_rules
 from rlcomponents.parameters import layout as layouts
 
 
@@ -15,8 +15,8 @@ class PrivateStatisticsStore(core.ParameterStore):
 
     One per worker, before any kind of store, which must be under `SGD`: it has the
     parameters, the learning-rate schedule and the counts; this has the statistics of
-    the update rule, which no other worker sees and no checkpoint holds. They take in
-    every gradient that is pushed, also one that the store discards.
+    the update rule, which no other worker sees. They take in every gradient that is
+    pushed, also one that the store discards.
 
     Reference:
         Mnih et al. 2016, supplement section 7 (momentum SGD and RMSProp with
@@ -69,6 +69,22 @@ class PrivateStatisticsStore(core.ParameterStore):
         with self._lock:
             step = self._statistics.step(gradient)
         return self._store.push(step, versions, steps)
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Returns a copy of the worker's own statistics, and nothing of the store."""
+        with self._lock:
+            return saved_states.save_slots(self._statistics.state)
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Goes on with statistics that were saved.
+
+        Raises:
+            ValueError: They are of another rule or layout; nothing has changed.
+        """
+        with self._lock:
+            self._statistics.state = saved_states.read_slots(
+                state, self._statistics.rule, self.layout.num_parameters
+            )
 
     def add_steps(self, steps: int) -> int:
         """See `core.ParameterStore`."""

@@ -77,15 +77,7 @@ def read(
         if "parameters" not in state:
             return SavedState(epoch, counts, None, {}, None, core.Version(epoch, 0))
         parameters = _copy(state, "parameters")
-        slots = rules.update_rule.make_state(parameters.size)
-        for name, slot in slots.items():
-            saved = np.asarray(state[f"slots/{name}"])
-            if saved.shape != slot.shape:
-                raise ValueError(
-                    f"The saved slots/{name} has shape {saved.shape}: it must have "
-                    f"{slot.shape}, as the saved parameters."
-                )
-            slot[...] = saved
+        slots = read_slots(state, rules.update_rule, parameters.size)
         target, target_version = None, core.Version(epoch, 0)
         if rules.keeps_target:
             target = _copy(state, "target_parameters")
@@ -103,6 +95,42 @@ def read(
             f"target copy it was saved with, not under {rules.update_rule}."
         ) from error
     return SavedState(epoch, counts, parameters, slots, target, target_version)
+
+
+def save_slots(slots: update_rules.State) -> dict[str, np.ndarray]:
+    """Returns copies of an update rule's statistics, as a saved state names them."""
+    return {f"slots/{name}": slot.copy() for name, slot in slots.items()}
+
+
+def read_slots(
+    state: Mapping[str, np.ndarray | int], rule: update_rules.UpdateRule, size: int
+) -> update_rules.State:
+    """Returns copies of the statistics in a saved state.
+
+    Args:
+        state: With what `save_slots` returned.
+        rule: That is to go on from it.
+        size: Number of parameters.
+
+    Raises:
+        ValueError: Saved under another rule, or of another number of parameters.
+    """
+    slots = rule.make_state(size)
+    for slot_name, slot in slots.items():
+        name = f"slots/{slot_name}"
+        if name not in state:
+            raise ValueError(
+                f"The saved state has no {name!r}: restore it under the update rule "
+                f"it was saved with, not under {rule}."
+            )
+        saved = np.asarray(state[name])
+        if saved.shape != slot.shape:
+            raise ValueError(
+                f"The saved {name} has shape {saved.shape}: it must have "
+                f"{slot.shape}, as the parameters."
+            )
+        slot[...] = saved
+    return slots
 
 
 def recut(

@@ -182,8 +182,7 @@ class ParameterShard(acme_core.Saveable):
             }
             if self._vector is not None:
                 state["parameters"] = self._vector.copy()
-                for name, slot in self._state.items():
-                    state[f"slots/{name}"] = slot.copy()
+                state |= saved_states.save_slots(self._state)
                 if self._rules.keeps_target:
                     state["target_parameters"] = wire.as_float32(self._target).copy()
                     state["target_epoch"] = self._target_version.epoch

@@ -306,6 +306,11 @@ class PrivateStatistics:
     worker pushes that step to a store under `SGD`, which keeps the schedule.
     Clip before, not in the store: its `max_gradient_norm` would clip the step.
 
+    Attributes:
+        rule: The rule.
+        num_parameters: Length of the gradients.
+        state: The statistics now.
+
     Reference:
         Mnih et al. 2016, supplement section 7 (momentum SGD and RMSProp with
         statistics per thread); https://arxiv.org/abs/1602.01783.
@@ -318,14 +323,14 @@ class PrivateStatistics:
             rule: Any rule whose step is proportional to the learning rate.
             num_parameters: Length of the gradients.
         """
-        self._rule = rule
-        self._num_parameters = num_parameters
-        self._state = rule.make_state(num_parameters)
+        self.rule = rule
+        self.num_parameters = num_parameters
+        self.state = rule.make_state(num_parameters)
 
     def step(self, gradient: np.ndarray) -> np.ndarray:
         """Returns the `[num_parameters]` float32 step; updates the statistics."""
-        step = np.zeros(self._num_parameters, np.float32)
-        self._rule.apply(step, gradient, self._state, -1.0)  # 0 - (-1) step
+        step = np.zeros(self.num_parameters, np.float32)
+        self.rule.apply(step, gradient, self.state, -1.0)  # 0 - (-1) step
         return step
 
 

@@ -4,6 +4,7 @@
         manifest.json        what each part is as of, its size and checksum; facts
         <part>.npz           named arrays, e.g. of one parameter shard
         <node>.json          what a node goes on from, as it wrote it
+        <node>.npz           the same, where a node keeps arrays
 
 Each part is consistent in itself, and the manifest says at which version it was taken;
 there is no one moment for all. A checkpoint is written under another name, forced to
@@ -17,7 +18,7 @@ import pathlib
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def save(
     parts: Parts,
     facts: Mapping[str, Any],
     documents: Mapping[str, bytes] | None = None,
+    files: Sequence[pathlib.Path] = (),
     versions: Mapping[str, Mapping[str, int]] | None = None,
     num_kept: int = 2,
 ) -> pathlib.Path:
@@ -58,6 +60,7 @@ def save(
         parts: Named arrays of each part, e.g. `{"parameters_0": {"vector": ...}}`.
         facts: Whatever JSON holds exactly: counters, names, seeds.
         documents: Further files by name, as they are.
+        files: Further files of arrays (`.npz`), copied as they are.
         versions: By the name of a part or document: what it was taken as of, such as
             `{"epoch": 0, "updates": 7}`. None: nothing is said.
         num_kept: Intact checkpoints to keep, this one included.
@@ -74,7 +77,7 @@ def save(
     documents, versions = documents or {}, versions or {}
     if num_kept < 1:
         raise ValueError(f"num_kept must be at least 1, not {num_kept}.")
-    for name in (*parts, *documents):
+    for name in (*parts, *documents, *(path.name for path in files)):
         if not _PART.fullmatch(name) or name == _MANIFEST:
             raise ValueError(
                 f"A part is named {name!r}: use letters, digits, '_', '-' and '.' only."
@@ -97,6 +100,11 @@ def save(
             file.write_bytes(document)
             atomic_files.sync(file)
             listed[name] = _describe(file, versions.get(name, {}))
+        for copied in files:
+            file = aside / copied.name
+            shutil.copyfile(copied, file)
+            atomic_files.sync(file)
+            listed[file.name] = _describe(file, versions.get(file.name, {}))
         manifest = {
             "format": _FORMAT,
             "agent_steps": int(agent_steps),

@@ -1,6 +1,7 @@
 """What one node goes on from: its counts, statistics and random generators.
 
-One JSON file a node, `state/<node>.json`, written now and then and when the node ends.
+One JSON file a node, `state/<node>.json`, written now and then and when the node ends;
+beside it `<node>.npz`, where the node keeps vectors as long as the parameters.
 Whether the node is started again in its program, or the whole run is resumed, is all
 the same to it: it finds the file, or starts afresh.
 """
@@ -8,12 +9,12 @@ the same to it: it finds the file, or starts afresh.
 import json
 import pathlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from rlcomponents import pulse, seeding, states
+from rlcomponents import array_files, pulse, seeding, states
 from rlcomponents.runs import atomic_files
 from rlcomponents.runs import disk as disks
 
@@ -29,6 +30,20 @@ class Saveable(Protocol):
 
     def restore(self, state: states.State) -> None:
         """Goes on from what `save` returned."""
+
+
+class SaveableArrays(Protocol):
+    """A part of a node that is arrays, too large for JSON."""
+
+    def save(self) -> Mapping[str, np.ndarray]:
+        """Returns what `restore` needs."""
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Goes on from what `save` returned.
+
+        Raises:
+            ValueError: It is something else; nothing has changed.
+        """
 
 
 class NodeState:
@@ -63,6 +78,7 @@ class NodeState:
         self._clock = clock
         self._next_secs = clock() + period_secs
         self._parts: dict[str, Saveable] = {}
+        self._arrays: SaveableArrays | None = None
         self._found = read(path) or EMPTY
         self.life = max(self._found["life"] + 1, pulse.current().starts)
         self.agent_steps = int(self._found["agent_steps"])
@@ -87,6 +103,26 @@ class NodeState:
         """Keeps a random generator."""
         self.keep(name, _Generator(rng), only_if_ended=True)
 
+    def keep_arrays(self, part: SaveableArrays) -> None:
+        """Lets the one part that is arrays go on, and saves it from now on.
+
+        Where the life before was cut short, it goes on from the last save.
+
+        Args:
+            part: It goes on before this returns. A file that is damaged or of
+                something else is named on the screen, and it stays as it was made.
+        """
+        self._arrays = part
+        path = arrays_path(self._path)
+        try:
+            part.restore(array_files.read(path))
+        except FileNotFoundError:
+            pass  # A fresh run, or one that was saved without.
+        except ValueError as error:
+            pulse.current().say(
+                f"{path} is skipped, and what it held begins anew: {error}"
+            )
+
     def save_if_due(self, agent_steps: int) -> None:
         """Saves where the period is over.
 
@@ -103,6 +139,10 @@ class NodeState:
         Args:
             ended: Whether nothing changes any more in this life.
         """
+        if self._arrays is not None:
+            path = arrays_path(self._path)
+            with self._disk.survived(str(path)):
+                array_files.replace(path, self._arrays.save())
         parts = {
             name: states.to_json(part.save()) for name, part in self._parts.items()
         }
@@ -119,6 +159,11 @@ class NodeState:
         with self._disk.survived(str(self._path)):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             atomic_files.write_json(self._path, state, lasting=False)
+
+
+def arrays_path(path: pathlib.Path) -> pathlib.Path:
+    """Returns the file of a node's arrays, which lies beside its own."""
+    return path.with_suffix(".npz")
 
 
 def read(path: pathlib.Path) -> dict[str, Any] | None:

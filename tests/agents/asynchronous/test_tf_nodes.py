@@ -11,7 +11,7 @@ from agents.a3c import program as a3c_program
 from agents.a3c import strategy as a3c_strategy
 from agents.async_q import config as async_q_config
 from agents.async_q import program as async_q_program
-from rlcomponents import seeding
+from rlcomponents import array_files, seeding
 from rlcomponents.environments import registry
 from rlcomponents.runs import checkpoints, run_folder, summary
 from rlcomponents.testing import harness
@@ -176,6 +176,30 @@ def test_environments_have_seeds_of_their_own_in_any_order(
         "worker/1": [seeding.derive(7, "environment", index) for index in (2, 3)],
     }
     assert len(set(seeds["worker/0"] + seeds["worker/1"])) == 4
+
+
+@pytest.mark.parametrize("kind", ["shared_memory", "local", "server"])
+def test_a_worker_goes_on_with_its_own_statistics(program_of, folder, kind):
+    program_harness = program_of(
+        "a3c", optimiser_statistics="private", parameter_store=kind
+    )
+    saved = []
+    for num_steps in (3, 0):
+        worker = program_harness.build("worker/0")
+        for _ in range(num_steps):
+            worker.step()
+        worker._state.save()
+        saved.append(array_files.read(folder.state / "worker-0.npz"))
+        program_harness._instances.pop("worker/0")  # It dies.
+    saved = [state["slots/mean_square"] for state in saved]
+    assert saved[0].any()
+    np.testing.assert_array_equal(*saved)
+
+
+def test_workers_with_shared_statistics_save_none(program_of, folder):
+    worker = program_of("a3c").build("worker/0")
+    worker._state.save()
+    assert [path.name for path in folder.state.iterdir()] == ["worker-0.json"]
 
 
 def test_a_worker_ends_its_steps_with_the_budget(program_of):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from rlcomponents import array_files
 from rlcomponents.nodes import program_checkpoints
 from rlcomponents.runs import checkpoints, run_folder
 
@@ -45,6 +46,17 @@ def test_each_part_is_said_to_be_as_of_its_own_version(folder):
         "parameters_1.npz": {"epoch": 3, "updates": 8, "steps": 80},
         "worker-0.json": {"life": 1, "agent_steps": 60},
     }
+
+
+def test_the_arrays_of_a_node_are_saved_as_it_wrote_them_and_read_as_parts(folder):
+    (folder.state / "worker-0.json").write_text("{}")
+    path = folder.state / "worker-0.npz"
+    array_files.replace(path, {"slots/momentum": np.arange(3, dtype=np.float32)})
+    assert save(folder, Shard(7))
+    checkpoint = checkpoints.latest(folder.checkpoints)
+    assert (checkpoint / path.name).read_bytes() == path.read_bytes()
+    parts, _ = checkpoints.load(checkpoint)
+    assert parts["worker-0"]["slots/momentum"].tolist() == [0.0, 1.0, 2.0]
 
 
 def test_counts_are_those_of_the_first_shard(folder):

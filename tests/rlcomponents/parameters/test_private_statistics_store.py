@@ -80,6 +80,56 @@ def test_the_gradient_is_clipped_and_not_the_step():
     np.testing.assert_allclose(plain.pull().vector, -ONES, rtol=1e-3)
 
 
+@pytest.mark.parametrize("rule", store_contract.RULES)
+def test_statistics_that_were_saved_go_on_to_the_bit(rule):
+    rng = np.random.default_rng(0)
+    gradients = rng.normal(size=(6, LAYOUT.num_parameters)).astype(np.float32)
+    plain = store_contract.StoreSettings().make_local_store()
+    plain.initialise(ONES)
+    unbroken = make_private(plain, rule)
+    for gradient in gradients[:3]:
+        unbroken.push(gradient, plain.pull().versions, steps=1)
+    other = store_contract.StoreSettings().make_local_store()
+    other.initialise(plain.pull().vector)
+    resumed = make_private(other, rule)
+    resumed.restore(unbroken.save())
+    for gradient in gradients[3:]:
+        for store in (unbroken, resumed):
+            store.push(gradient, store.pull().versions, steps=1)
+    np.testing.assert_array_equal(plain.pull().vector, other.pull().vector)
+    assert unbroken.save().keys() == resumed.save().keys()
+    for name, saved in unbroken.save().items():
+        np.testing.assert_array_equal(saved, resumed.save()[name])
+
+
+def test_statistics_that_were_saved_stay_as_they_were():
+    plain = store_contract.StoreSettings().make_local_store()
+    plain.initialise(ONES)
+    worker = make_private(plain, update_rules.RMSProp(decay=0.5))
+    saved = worker.save()
+    restored = make_private(plain, update_rules.RMSProp(decay=0.5))
+    restored.restore(saved)
+    for store in (worker, restored):
+        store.push(ONES, plain.pull().versions, steps=1)
+    assert saved["slots/mean_square"].tolist() == [0.0] * LAYOUT.num_parameters
+    assert restored.save()["slots/mean_square"].tolist() == (0.5 * ONES).tolist()
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"slots/momentum": ONES}, "has no 'slots/mean_square'"),
+        ({"slots/mean_square": ONES[1:]}, r"slots/mean_square has shape \(10,\)"),
+    ],
+)
+def test_statistics_of_another_rule_or_layout_are_refused(state, message):
+    plain = store_contract.StoreSettings().make_local_store()
+    worker = make_private(plain, update_rules.RMSProp())
+    with pytest.raises(ValueError, match=message):
+        worker.restore(state)
+    assert not worker.save()["slots/mean_square"].any()
+
+
 def test_a_norm_that_is_not_positive_is_refused():
     plain = store_contract.StoreSettings().make_local_store()
     with pytest.raises(ValueError, match=r"max_gradient_norm is 0\.0: give"):

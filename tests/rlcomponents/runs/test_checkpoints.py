@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import pathlib
 import shutil
 import zlib
 
 import numpy as np
 import pytest
 
+from rlcomponents import array_files
 from rlcomponents.runs import checkpoints
 
 
@@ -206,6 +208,7 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
         ({"num_kept": 0}, "num_kept must be at least 1"),
         ({"parts": {"a/b": {}}}, "'a/b'"),
         ({"documents": {"manifest.json": b""}}, "'manifest.json'"),
+        ({"files": [pathlib.Path("a b.npz")]}, "'a b.npz'"),
         ({"facts": {"loss": float("nan")}}, "JSON"),
     ],
 )
@@ -223,6 +226,19 @@ def test_documents_come_back_as_they_were(tmp_path):
     (path / "worker-0.json").write_bytes(b'{"life": 1}\n')
     with pytest.raises(ValueError, match=r"worker-0\.json is damaged"):
         checkpoints.load_documents(path)
+
+
+def test_files_of_arrays_are_copied_and_guarded_like_the_rest(tmp_path):
+    file = tmp_path / "worker-0.npz"
+    array_files.write(file, {"slots/momentum": np.ones(2, np.float32)})
+    path = save(tmp_path, 1, files=[file])
+    parts, _ = checkpoints.load(path)
+    assert parts["worker-0"]["slots/momentum"].tolist() == [1.0, 1.0]
+    payload = bytearray(file.read_bytes())
+    payload[len(payload) // 2] ^= 1
+    (path / file.name).write_bytes(payload)
+    with pytest.raises(ValueError, match=r"worker-0\.npz is damaged"):
+        checkpoints.load(path)
 
 
 def test_the_manifest_says_what_each_part_is_as_of(tmp_path):

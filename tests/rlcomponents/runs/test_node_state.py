@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from rlcomponents import pulse
+from rlcomponents import array_files, pulse
 from rlcomponents.runs import disk, node_state
 from rlcomponents.testing import fakes
 
@@ -22,6 +22,21 @@ class Counter:
 
     def restore(self, state):
         self.count = state["count"]
+
+
+class Vector:
+    """A part that is an array of two numbers."""
+
+    def __init__(self, *numbers):
+        self.array = np.array(numbers, np.float32)
+
+    def save(self):
+        return {"array": self.array}
+
+    def restore(self, state):
+        if "array" not in state:
+            raise ValueError("no array")
+        self.array = state["array"]
 
 
 @pytest.fixture
@@ -124,6 +139,35 @@ def test_an_end_is_gone_on_from_once(path):
     assert later.random() == np.random.default_rng(3).random()
 
 
+def test_arrays_go_on_from_the_last_save_in_a_file_of_their_own(path):
+    state = open_state(path)
+    state.keep_arrays(Vector(1.0, 2.0))
+    state.save()
+    later = Vector(0.0, 0.0)
+    open_state(path).keep_arrays(later)  # The life before was cut short.
+    assert later.array.tolist() == [1.0, 2.0]
+    assert sorted(os.listdir(path.parent)) == ["worker-0.json", "worker-0.npz"]
+
+
+@pytest.mark.parametrize("write", ["damaged", "other"])
+def test_arrays_that_cannot_be_gone_on_from_are_named_and_begin_anew(
+    path, write, monkeypatch
+):
+    said = []
+    monkeypatch.setattr(pulse, "current", lambda: pulse.Pulse(say=said.append))
+    state = open_state(path)
+    arrays_path = node_state.arrays_path(path)
+    if write == "damaged":
+        arrays_path.write_bytes(b"PK")
+    else:
+        array_files.replace(arrays_path, {"other": np.ones(2)})
+    vector = Vector(3.0)
+    state.keep_arrays(vector)
+    assert vector.array.tolist() == [3.0]
+    [line] = said
+    assert line.startswith(f"{arrays_path} is skipped, and what it held begins anew: ")
+
+
 @pytest.mark.parametrize("contents", ["{", "[]", '{"life": 1}'])
 def test_a_file_that_is_none_is_named_and_the_node_starts_afresh(
     path, contents, capsys
@@ -138,19 +182,25 @@ def test_a_full_disk_is_survived_and_the_last_state_stays(path, monkeypatch):
     said = []
     state = open_state(path, disk=disk.Disk(said.append))
     counter = Counter(1)
+    vector = Vector(1.0)
     state.keep("counter", counter)
+    state.keep_arrays(vector)
     state.save()
 
     def fail(*args):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", fail)
-        counter.count = 2
+        for name in ("rename", "replace"):
+            patch.setattr(os, name, fail)
+        counter.count, vector.array = 2, np.array([2.0])
         state.save()
         state.save()
     assert node_state.read(path)["parts"]["counter"] == {"count": 1}
-    assert os.listdir(path.parent) == [path.name]
+    arrays_path = node_state.arrays_path(path)
+    assert array_files.read(arrays_path)["array"].tolist() == [1.0]
+    assert sorted(os.listdir(path.parent)) == [path.name, arrays_path.name]
     state.save()
     assert node_state.read(path)["parts"]["counter"] == {"count": 2}
-    assert [str(path) in line for line in said] == [True, True]
+    assert array_files.read(arrays_path)["array"].tolist() == [2.0]
+    assert [str(arrays_path) in line for line in said] == [True, True]
