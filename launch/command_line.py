@@ -58,7 +58,7 @@ class RunFlags:
             and loggers need; whoever can reach the machine can then run code as you.
             `auto`: private where nodes are processes and the kernel allows it; if
             not, open, with a warning. See docs/security.md.
-        quiet: Whether to show nothing while the program runs but what goes wrong.
+        quiet: Whether to print only what came of the run, and what goes wrong.
     """
 
     lp_launch_type: str = "local_mp"
@@ -79,10 +79,12 @@ class Flags(typing.NamedTuple):
     Attributes:
         run: Flags of the run.
         settings: Values of those settings of the config that were given.
+        operands: What was given without a flag's name.
     """
 
     run: Any
     settings: dict[str, Any]
+    operands: list[str]
 
 
 def refuse(message: object) -> NoReturn:
@@ -120,6 +122,7 @@ def parse(
     description: str,
     run_class: type = RunFlags,
     config_class: type | None = None,
+    operands: str | None = None,
 ) -> Flags:
     """Parses the flags, or ends the process with what is wrong with them.
 
@@ -128,14 +131,19 @@ def parse(
         description: First lines of `--help`.
         run_class: Dataclass of the flags of the run.
         config_class: Dataclass of the agent's settings. None: there are none.
+        operands: What one or more arguments without a flag's name are, such as
+            `RUN_DIR`. None: there can be none.
     """
+    usage = "%(prog)s [--flag=value ...]"
     parser = _Parser(
         prog=_program(),
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="%(prog)s [--flag=value ...]",
+        usage=usage if operands is None else f"{usage} {operands} ...",
         allow_abbrev=False,
     )
+    if operands is not None:
+        parser.add_argument("operands", nargs="+", metavar=operands)
     run_names = _add_flags(parser.add_argument_group("the run"), run_class)
     config_names: list[str] = []
     if config_class is not None:
@@ -146,7 +154,8 @@ def parse(
         refuse(_describe_unknown(unknown[0], [*run_names, *config_names]))
     given = vars(known)
     run = run_class(**{name: given[name] for name in run_names if name in given})
-    return Flags(run, {name: given[name] for name in config_names if name in given})
+    settings = {name: given[name] for name in config_names if name in given}
+    return Flags(run, settings, given.get("operands", []))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -10,7 +10,9 @@ import numpy as np
 from rlcomponents.runs import atomic_files, metrics
 from rlcomponents.runs import run_folder as run_folder_lib
 
-_TRAINING, _EVALUATION, _RANDOM, _INK = "#9aa5b1", "#1f5fa8", "#b5562b", "#333333"
+_TRAINING, _EVALUATION, _RANDOM = "#9aa5b1", "#1f5fa8", "#b5562b"
+INK = "#333333"
+"""Colour of all words."""
 
 
 def plot(
@@ -29,12 +31,12 @@ def plot(
         The path of the picture.
     """
     # Takes a second to import; the figure is made without pyplot, hence always by Agg.
-    from matplotlib import figure, layout_engine, ticker
+    from matplotlib import figure, layout_engine
 
-    evaluation = _columns(
+    evaluation = columns(
         run_folder.evaluation_csv, ("agent_steps", "mean_return", "standard_error")
     )
-    training = _columns(run_folder.program_csv, ("agent_steps", "train_return"))
+    training = columns(run_folder.program_csv, ("agent_steps", "train_return"))
 
     picture = figure.Figure(
         figsize=(8, 4.5),
@@ -74,24 +76,51 @@ def plot(
             pad=10,
         )
 
-    axes.set_title(_title(run_folder), loc="left", color=_INK, weight="bold", pad=10)
-    axes.set_xlabel("agent steps (all actors together)", color=_INK)
-    axes.set_ylabel("return (raw score of an episode)", color=_INK)
-    axes.set_xlim(left=0)
-    axes.xaxis.set_major_locator(ticker.MaxNLocator("auto", integer=True))
-    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
-    axes.grid(color="#e4e7eb", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=_INK, length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color("#b8c0c8")
+    axes.set_xlabel("agent steps (all actors together)")
+    dress(axes, _title(run_folder))
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, loc="best", labelcolor=_INK)
+        axes.legend(frameon=False, loc="best", labelcolor=INK)
 
     buffer = io.BytesIO()
     picture.savefig(buffer, format="png")
     atomic_files.write_bytes(run_folder.curve_png, buffer.getvalue())
     return run_folder.curve_png
+
+
+def dress(axes: Any, title: str) -> None:
+    """Gives axes of returns the look that all our pictures have."""
+    from matplotlib import ticker
+
+    axes.set_title(title, loc="left", color=INK, weight="bold", pad=10)
+    axes.set_ylabel("return (raw score of an episode)", color=INK)
+    axes.xaxis.label.set_color(INK)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(ticker.MaxNLocator("auto", integer=True))
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
+    axes.grid(color="#e4e7eb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color("#b8c0c8")
+
+
+def columns(path: pathlib.Path, names: tuple[str, ...]) -> np.ndarray:
+    """Reads `[num_rows, len(names)]` float64; rows without the first two are left out.
+
+    A run that was resumed from a checkpoint goes through some steps a second time; the
+    rows of the first time are left out.
+    """
+    rows = []
+    first_step_after = math.inf
+    for row in reversed(metrics.MetricsFile(path).read_new()):
+        fields = [row[name] for name in names]
+        values = [field if isinstance(field, float) else math.nan for field in fields]
+        if math.isnan(values[0]) or math.isnan(values[1]):
+            continue
+        if values[0] <= first_step_after:
+            first_step_after = values[0]
+            rows.append(values)
+    return np.array(rows[::-1], np.float64).reshape(-1, len(names))
 
 
 def _draw_evaluation(
@@ -127,25 +156,6 @@ def _draw_evaluation(
         color=_EVALUATION,
         weight="bold",
     )
-
-
-def _columns(path: pathlib.Path, names: tuple[str, ...]) -> np.ndarray:
-    """Reads `[num_rows, len(names)]` float64; rows without the first two are left out.
-
-    A run that was resumed from a checkpoint goes through some steps a second time; the
-    rows of the first time are left out.
-    """
-    rows = []
-    first_step_after = math.inf
-    for row in reversed(metrics.MetricsFile(path).read_new()):
-        fields = [row[name] for name in names]
-        values = [field if isinstance(field, float) else math.nan for field in fields]
-        if math.isnan(values[0]) or math.isnan(values[1]):
-            continue
-        if values[0] <= first_step_after:
-            first_step_after = values[0]
-            rows.append(values)
-    return np.array(rows[::-1], np.float64).reshape(-1, len(names))
 
 
 def _title(run_folder: run_folder_lib.RunFolder) -> str:
