@@ -100,6 +100,8 @@ def _make_ready(
         else:
             folder = plan.folder
             _go_on(plan)
+            if not flags.run.quiet:
+                print(resuming.describe(plan))
     return config, program, folder, variables
 
 
@@ -144,7 +146,6 @@ def _go_on(plan: resuming.Plan) -> None:
             f"{plan.folder.path} could not be made ready ({error}): see to it, and "
             "resume again."
         ) from error
-    print(resuming.describe(plan))
 
 
 def _train(
@@ -158,7 +159,8 @@ def _train(
     """Runs the program and says what came of it; returns the exit code."""
     earlier = _restarts_so_far(folder)
     try:
-        _print_start(config, program, folder)
+        if not run.quiet:
+            _print_start(config, program, folder)
         ending = _launch(program, config, folder, run, variables)
     except BrokenPipeError:  # Nobody reads the output any more, as after `| head`.
         ending = endings.Ending(endings.OUTPUT_CLOSED, "output closed")

@@ -101,6 +101,11 @@ class PushResult(NamedTuple):
         return all(verdict is Verdict.APPLIED for verdict in self.verdicts)
 
     @property
+    def discarded(self) -> bool:
+        """Whether some shard discarded its part."""
+        return Verdict.STALE in self.verdicts or Verdict.OTHER_EPOCH in self.verdicts
+
+    @property
     def lost(self) -> bool:
         """Whether some shard did not answer."""
         return Verdict.LOST in self.verdicts

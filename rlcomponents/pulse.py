@@ -26,6 +26,9 @@ class Pulse:
             the node says: an agent step, a gradient, a call answered.
         is_stepping: Whether one step is to follow another by itself, as in a loop, but
             not in a server. Where none does, and nothing is waited for, the node hangs.
+        is_starting: Whether it still builds what it works with: imports, networks,
+            environments.
+        numbers: What it shows of its work, as of now; see `show`.
         waiting_for: What it waits for, in words that name the peer: "replay/0: 120 of
             1000 items". None while it works.
         waiting_since_secs: Since when, by `time.monotonic`.
@@ -43,6 +46,8 @@ class Pulse:
         self.starts = starts
         self.steps = 0
         self.is_stepping = False
+        self.is_starting = False
+        self.numbers: dict[str, float | None] = {}
         self.waiting_for: str | None = None
         self.waiting_since_secs = 0.0
         self._last_wait: tuple[str, int] | None = None
@@ -52,6 +57,26 @@ class Pulse:
     def completed_step(self) -> None:
         """Notes that a step of the work is done. Not for a turn that only waited."""
         self.steps += 1
+
+    def show(self, **numbers: float | None) -> None:
+        """Shows numbers to whoever watches; the others stay as they were.
+
+        Costs next to nothing, so counts may be shown whenever they change.
+
+        Args:
+            **numbers: By the names that `runs.node_table.SHOWN` lists. None: there is
+                none now.
+        """
+        self.numbers.update(numbers)
+
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """Notes that inside the block the node builds what it works with."""
+        self.is_starting = True
+        try:
+            yield
+        finally:
+            self.is_starting = False
 
     @contextlib.contextmanager
     def stepping(self) -> Iterator[None]:

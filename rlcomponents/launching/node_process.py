@@ -54,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     faulthandler.enable()
     print(f"{time.strftime('%F %T')} {name} starts as process {os.getpid()}")
     life = pulse.Pulse(starts=starts, say=reports.say)
+    life.is_starting = True  # Until its function is called.
     pulse.use_in_this_process(life)
     reports.send_pulses(life)
     try:
@@ -114,6 +115,7 @@ def _run(control: int, reports: node_reports.Reports) -> None:
         function = pickle.load(task)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
+    pulse.current().is_starting = False
     launchpad_runtime.call(function, switch)
     if switch.stop_event().is_set() and not _poll([control], timeout_secs=0.0):
         # It was not the launcher that asked: dies of what it was sent.

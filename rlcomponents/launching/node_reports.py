@@ -66,6 +66,8 @@ class Reports:
             "pulse",
             steps=life.steps,
             is_stepping=life.is_stepping,
+            is_starting=life.is_starting,
+            numbers=dict(life.numbers),  # Other threads may add to it meanwhile.
             waiting_for=waiting_for and waiting_for[:_MAX_WORDS_CHARACTERS],
             waiting_secs=waiting_secs,
         )

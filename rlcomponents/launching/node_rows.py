@@ -11,7 +11,13 @@ from rlcomponents.runs import disk, node_table, rates
 
 _TICKS_PER_SEC = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_WINDOW_SECS = 5.0  # Rates are of the last so many seconds.
+_WINDOW_SECS = 10.0  # Rates are of the last so many seconds.
+_RATES = {
+    "agent_steps": "agent_steps_per_sec",
+    "updates": "updates_per_sec",
+    "inserted_items": "inserts_per_sec",
+    "sampled_items": "samples_per_sec",
+}
 _USER_TICKS, _SYSTEM_TICKS, _RESIDENT_PAGES = 11, 12, 21  # After the name in `stat`.
 
 
@@ -52,8 +58,8 @@ class NodeRows:
         self._clock = clock
         # Who writes the run's results into the same folder says that it is full.
         self._disk = disk.Disk(lambda line: None)
-        # Of each node's present start, by name.
-        self._windows: dict[str, tuple[int, rates.Window]] = {}
+        # By name; each of the present start, and of the counts that the node has.
+        self._windows: dict[str, tuple[tuple[int, list[str]], rates.Window]] = {}
 
     def write(self) -> None:
         """Replaces the table. A full disk is no reason to end."""
@@ -65,12 +71,18 @@ class NodeRows:
     def _row(self, node: watched.Node, now_secs: float) -> node_table.NodeRow:
         pid = None if node.ended else node.pid
         usage = usage_of(pid) if pid is not None else Usage(0.0, 0)
-        starts, window = self._windows.get(node.name, (None, None))
-        if window is None or starts != node.starts:
-            window = rates.Window(_WINDOW_SECS)
-            self._windows[node.name] = node.starts, window
-        window.add(rates.Moment(now_secs, (node.signs.steps, usage.cpu_secs)))
-        steps_per_sec, cpu_fraction = window.rates()
+        shown = {name: node.signs.numbers.get(name) for name in node_table.SHOWN}
+        counts = {name: shown[name] or 0 for name in _RATES if shown[name] is not None}
+        kind = node.starts, list(counts)
+        if node.name not in self._windows or self._windows[node.name][0] != kind:
+            self._windows[node.name] = kind, rates.Window(_WINDOW_SECS)
+        window = self._windows[node.name][1]
+        work = (node.signs.steps, usage.cpu_secs, *counts.values())
+        window.add(rates.Moment(now_secs, work))
+        # Less than before: a node has ended, or went back to a state that it had saved.
+        steps_per_sec, cpu_fraction, *speeds = (max(0.0, r) for r in window.rates())
+        rate_names = (_RATES[name] for name in counts)
+        measured = dict(zip(rate_names, speeds, strict=True))
         waits = node.signs.waiting_for is not None
         return node_table.NodeRow(
             name=node.name,
@@ -83,9 +95,11 @@ class NodeRows:
             waiting_for=node.signs.waiting_for,
             waiting_secs=now_secs - node.signs.waiting_since_secs if waits else 0.0,
             silent_secs=max(0.0, now_secs - node.signs.seen_secs),
-            cpu_fraction=max(0.0, cpu_fraction),  # One that has ended has used none.
+            cpu_fraction=cpu_fraction,
             memory_bytes=usage.memory_bytes,
             host=self._hosts.get(node.name),
+            **shown,
+            **(measured if not node.ended else {}),
         )
 
 
@@ -102,5 +116,5 @@ def usage_of(pid: int) -> Usage:
 
 def _state(node: watched.Node) -> str:
     if not node.ended:
-        return "running"
+        return "starting" if node.signs.is_starting else "running"
     return "died" if node.failure is not None else "ended"

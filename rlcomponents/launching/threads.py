@@ -158,6 +158,8 @@ class NodeThread(watched.Node):
             self._pulse.is_stepping,
             waiting_for,
             now_secs - self._pulse.waiting_since_secs if waiting_for else 0.0,
+            is_starting=self._pulse.is_starting,
+            numbers=dict(self._pulse.numbers),
         )
         self.ended = self.ended or self.finished_secs is not None
 

@@ -8,6 +8,8 @@ import pathlib
 import selectors
 import socket
 import time
+import types
+from collections.abc import Mapping
 
 from rlcomponents.launching import endings
 
@@ -57,6 +59,8 @@ class Signs:
         seen_secs: When it was last heard of, by this process's `time.monotonic`.
         steps: Steps it has completed since its start.
         is_stepping: Whether one step is to follow another by itself.
+        is_starting: Whether it still builds what it works with, or has said nothing.
+        numbers: What it shows of its work.
         waiting_for: What it waits for; None while it works.
         waiting_since_secs: Since when.
         moved_secs: When it was last seen to do something other than work on one and
@@ -66,6 +70,8 @@ class Signs:
     seen_secs: float
     steps: int = 0
     is_stepping: bool = False
+    is_starting: bool = True
+    numbers: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     waiting_for: str | None = None
     waiting_since_secs: float = 0.0
     moved_secs: float = 0.0
@@ -77,6 +83,9 @@ class Signs:
         is_stepping: bool,
         waiting_for: str | None,
         waiting_secs: float,
+        *,
+        is_starting: bool = False,
+        numbers: Mapping[str, float | None] = types.MappingProxyType({}),
     ) -> None:
         """Takes note of a pulse that has just come."""
         if steps != self.steps or not is_stepping or waiting_for is not None:
@@ -84,6 +93,8 @@ class Signs:
         self.seen_secs = now_secs
         self.steps = steps
         self.is_stepping = is_stepping
+        self.is_starting = is_starting
+        self.numbers = numbers
         self.waiting_for = waiting_for
         self.waiting_since_secs = now_secs - waiting_secs
 

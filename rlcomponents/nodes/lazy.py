@@ -8,6 +8,8 @@ import dataclasses
 import importlib
 from typing import Any
 
+from rlcomponents import pulse
+
 
 @dataclasses.dataclass(frozen=True)
 class Constructor:
@@ -23,5 +25,6 @@ class Constructor:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Imports the module and calls the function."""
-        function = getattr(importlib.import_module(self.module), self.function)
-        return function(*args, **kwargs)
+        with pulse.current().starting():
+            function = getattr(importlib.import_module(self.module), self.function)
+            return function(*args, **kwargs)

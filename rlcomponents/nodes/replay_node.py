@@ -61,10 +61,11 @@ class ReplayNode(lp.PyNode):
 
     def run(self) -> None:
         """Starts the server, and stops it when the program stops."""
-        from rlcomponents.replay import servers  # Imports TensorFlow.
+        with pulse.current().starting():
+            from rlcomponents.replay import servers  # Imports TensorFlow.
 
-        port = lp.get_port_from_address(self._address.resolve())
-        replay = servers.LocalReplay(self.make_tables(), port, folder=self._folder)
+            port = lp.get_port_from_address(self._address.resolve())
+            replay = servers.LocalReplay(self.make_tables(), port, folder=self._folder)
         saver = None
         if self._folder is not None and self._save_period_secs is not None:
             saver = replay_saver.ReplaySaver(
@@ -72,6 +73,7 @@ class ReplayNode(lp.PyNode):
             )
         try:
             while not lp.stop_event().wait(_STEP_SECS):
+                replay.show_counts()
                 pulse.current().completed_step()  # It has served for so long.
         finally:
             if saver is not None:

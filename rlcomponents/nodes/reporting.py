@@ -186,8 +186,7 @@ def _add_update(
     step: dqn.LearnerStep | async_worker.WorkerStep,
 ) -> None:
     if step.loss is not None:
-        lost = step.push is not None and step.push.lost
-        report.add_update(step.loss, outlier=step.push is None, lost=lost)
+        report.add_update(step.loss, step.push)
 
 
 def _waiting_for_replay(num_items: int | None, min_items: int) -> str:

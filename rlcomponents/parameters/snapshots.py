@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlcomponents import array_files, core, pulse
-from rlcomponents.parameters import shard, wire
+from rlcomponents.parameters import saved_states, shard, wire
 
 _IDLE_SECS = 1.0
 
@@ -112,7 +112,15 @@ class SavedShard(shard.ParameterShard):
     ) -> wire.Reply:
         """See `ParameterShard`. One that was judged is a step of the node's work."""
         reply = super().push(gradient, epoch, updates, steps)
-        pulse.current().completed_step()
+        statistics = saved_states.ShardStatistics(*wire.read_reply(self.statistics()))
+        counts = statistics.as_store()
+        life = pulse.current()
+        life.completed_step()
+        life.show(
+            updates=counts.updates,
+            discarded=counts.discarded_stale,
+            staleness_updates=counts.mean_staleness_updates,
+        )
         if self._updates - self._requested_updates >= self._interval_updates:
             self._requested_updates = self._updates
             self._writer.request()

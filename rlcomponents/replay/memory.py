@@ -17,7 +17,7 @@ import dm_env
 import numpy as np
 from acme import adders as acme_adders
 
-from rlcomponents import seeding, specs, states
+from rlcomponents import pulse, seeding, specs, states
 from rlcomponents.replay import limits as replay_limits
 from rlcomponents.replay import rows as replay_rows
 from rlcomponents.replay import steps, transitions
@@ -96,6 +96,8 @@ class MemoryReplay(acme_adders.Adder):
         self._num_items = 0
         self._first_row = 0  # Of the episode.
         self.num_added_steps = 0
+        # Of this life only: for whoever watches, who asks how fast they grow.
+        self._num_inserted = self._num_sampled = 0
 
     @property
     def num_items(self) -> int:
@@ -155,6 +157,8 @@ class MemoryReplay(acme_adders.Adder):
             return None
         # Counted from the oldest: equal draws find equal items wherever the ring is.
         ages = self._rng.integers(self._num_items, size=self._limits.batch_size)
+        self._num_sampled += len(ages)
+        pulse.current().show(sampled_items=self._num_sampled)
         items = self._items[(self._oldest + ages) % len(self._items)]
         first_rows, last_rows = items["first_row"], items["row"]
         return transitions.Transition(
@@ -247,6 +251,12 @@ class MemoryReplay(acme_adders.Adder):
             self._num_items -= 1
         self._num_items += 1
         self._items[self._newest] = item
+        self._num_inserted += 1
+        pulse.current().show(
+            replay_items=self._num_items,
+            replay_capacity_items=len(self._items),
+            inserted_items=self._num_inserted,
+        )
         self._rows.drop_before(self._begin_row(self._items[self._oldest]))
 
     @property

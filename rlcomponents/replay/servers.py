@@ -96,13 +96,24 @@ class LocalReplay:
     @property
     def num_items(self) -> int:
         """Items in all tables; as of the last answer where there is none now."""
+        self.show_counts()
+        return self._num_items
+
+    def show_counts(self) -> None:
+        """Shows in the pulse what it holds, and what has gone in and out."""
         # Not of the tables that were given: they stay empty where a save was loaded.
         try:
-            tables = self._client.server_info(1)
+            tables = self._client.server_info(1).values()
         except (reverb.DeadlineExceededError, RuntimeError):
-            return self._num_items
-        self._num_items = sum(table.current_size for table in tables.values())
-        return self._num_items
+            return
+        limiters = [table.rate_limiter_info for table in tables]
+        self._num_items = sum(table.current_size for table in tables)
+        pulse.current().show(
+            replay_items=self._num_items,
+            replay_capacity_items=sum(table.max_size for table in tables),
+            inserted_items=sum(limiter.insert_stats.completed for limiter in limiters),
+            sampled_items=sum(limiter.sample_stats.completed for limiter in limiters),
+        )
 
     def save(self) -> None:
         """Writes what it holds to its folder, in place of the save before.

@@ -1,11 +1,10 @@
-"""The live view of a run: a few numbers that are rewritten in place.
+"""The live view of a run: what the launcher shows while it goes on.
 
 It knows the run by its folder only, so any process may show it. On a terminal it keeps
-one block of text, of as many lines as the terminal's width asks for; elsewhere (a file,
-a pipe) it prints a plain line now and then.
+a block of lines, redrawn in place: progress, a table of the nodes, the last evaluation.
+Elsewhere (a file, a pipe) it prints a plain line now and then.
 """
 
-import math
 import os
 import shutil
 import sys
@@ -13,17 +12,16 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from rlcomponents.runs import metrics
+from rlcomponents.runs import live_view, metrics, node_table, readable, terminal_block
 from rlcomponents.runs import run_folder as run_folder_lib
 
 _PLAIN_PERIOD_SECS = 10.0
 _BAR_CHARACTERS = 20
-_GAP = "   "
-_GREEN, _YELLOW, _PLAIN = "\x1b[32m", "\x1b[33m", "\x1b[0m"
+_Field = live_view.Field
 
 
 class ProgressView:
-    """Shows the last row of `program.csv`. For one thread."""
+    """Shows how a run is. For one thread."""
 
     def __init__(
         self,
@@ -48,115 +46,163 @@ class ProgressView:
         self._run_folder = run_folder
         self._max_steps = max_steps
         self._stream = stream
-        self._is_terminal = is_terminal
+        self._block = (
+            terminal_block.TerminalBlock(stream, live_view.plain_length)
+            if is_terminal
+            else None
+        )
         self._clock = clock
-        self._file = metrics.MetricsFile(run_folder.program_csv)
-        self._file.read_new()
+        self._program = metrics.MetricsFile(run_folder.program_csv)
+        self._program.read_new()
         self._row: metrics.Row | None = None
+        self._evaluations = metrics.MetricsFile(run_folder.evaluation_csv)
+        self._evaluation: metrics.Row | None = None
         self._start_secs = clock()
         self._next_plain_secs = self._start_secs
-        self._num_lines = 0
         self._printed: metrics.Row | None = None
+        self._has_failed = False
 
     def tick(self) -> None:
-        """Shows the state of the run; to be called about once a second."""
-        self._read()
-        if self._is_terminal:
-            self._rewrite()
-        elif self._clock() >= self._next_plain_secs:
-            self._next_plain_secs = self._clock() + _PLAIN_PERIOD_SECS
-            self._print_line()
+        """Shows the state of the run; to be called about once a second.
+
+        Where that cannot be drawn, plain lines go on, and that is said once.
+
+        Raises:
+            OSError: The stream takes no more.
+        """
+        self._show(is_last=False)
 
     def say(self, line: str) -> None:
         """Prints a line on stderr at once, above the block of a terminal."""
-        if self._is_terminal:
-            self._stream.write(self._clearing())
-            self._stream.flush()
-            self._num_lines = 0
+        if self._block is not None:
+            self._block.clear(_size().columns)
         print(line, file=sys.stderr, flush=True)
-        if self._is_terminal:
-            self._rewrite()
+        if self._block is not None:
+            self._show(is_last=False)
 
     def close(self) -> None:
-        """Shows the last state, and leaves the cursor on a line of its own."""
-        self._read()
-        if self._is_terminal:
-            self._rewrite()
-            self._stream.write("\n")
-            self._num_lines = 0
-        elif self._row is None or self._row is not self._printed:
-            self._print_line()
-        self._stream.flush()
+        """Shows the last state, which stays; see `tick`."""
+        self._show(is_last=True)
+
+    def _show(self, *, is_last: bool) -> None:
+        try:
+            self._read()
+            if self._block is not None:
+                self._redraw(self._block)
+            elif is_last:
+                if self._row is None or self._row is not self._printed:
+                    self._print_line()
+            elif self._clock() >= self._next_plain_secs:
+                self._next_plain_secs = self._clock() + _PLAIN_PERIOD_SECS
+                self._print_line()
+        except OSError:
+            raise
+        except Exception as error:  # A fault of the picture shall not cost the run.
+            self._block = None
+            if not self._has_failed:
+                self._has_failed = True
+                self.say(
+                    "The live view cannot be drawn, and the run goes on with plain "
+                    f"lines: {type(error).__name__}: {error}"
+                )
 
     def _read(self) -> None:
-        rows = self._file.read_new()
-        if rows:
-            self._row = rows[-1]
+        for row in self._program.read_new():
+            self._row = row
+        for row in self._evaluations.read_new():
+            self._evaluation = row
 
     def _print_line(self) -> None:
-        self._stream.write(_GAP.join(text for text, _ in self._fields()) + "\n")
+        fields = [*self._progress(), *self._totals()]
+        self._stream.write(live_view.GAP.join(field.text for field in fields) + "\n")
         self._stream.flush()
         self._printed = self._row
 
-    def _rewrite(self) -> None:
-        # Never the last column: some terminals wrap after it.
-        width = shutil.get_terminal_size().columns - 1
-        lines = _fill(self._fields(), width, coloured=not os.environ.get("NO_COLOR"))
-        self._stream.write(self._clearing() + "\n".join(lines))
-        self._stream.flush()
-        self._num_lines = len(lines)
+    def _redraw(self, block: terminal_block.TerminalBlock) -> None:
+        size = _size()
+        picture = live_view.Picture(
+            progress=self._progress(),
+            totals=self._totals(),
+            nodes=node_table.read(self._run_folder.nodes_json),
+            evaluation=self._describe_evaluation(),
+        )
+        # Never the last column, since some terminals wrap after it, and a line below
+        # the block for the cursor.
+        lines = live_view.draw(
+            picture,
+            width=max(1, size.columns - 1),
+            height=max(1, size.lines - 1),
+            coloured=not os.environ.get("NO_COLOR"),
+        )
+        block.draw(lines, size.columns)
 
-    def _clearing(self) -> str:
-        """What takes the block off the screen and leaves the cursor where it began."""
-        up = f"\x1b[{self._num_lines - 1}A" if self._num_lines > 1 else ""
-        return f"\r{up}\x1b[J"
+    def _progress(self) -> list[_Field]:
+        """Returns how far the run is."""
+        if self._row is None:
+            elapsed = readable.duration(self._clock() - self._start_secs)
+            return [
+                _Field(f"starting: {elapsed}, node logs in {self._run_folder.logs}")
+            ]
+        steps = metrics.number(self._row, "agent_steps")
+        speed = metrics.number(self._row, "steps_per_sec")
+        done = min(steps / self._max_steps, 1.0)
+        left_steps = max(self._max_steps - steps, 0)
+        left = readable.duration(left_steps / speed) if speed else "-:--"
+        fields = [
+            _Field(f"{done:.0%} of {self._max_steps:,} steps"),
+            _Field(f"{left} left"),
+        ]
+        if self._block is not None:
+            fields.insert(0, _Field(self._bar(done), live_view.GOOD))
+        return fields
 
-    def _fields(self) -> list[tuple[str, str | None]]:
-        """The texts to show, each with its colour."""
+    def _totals(self) -> list[_Field]:
+        """Returns what the whole program does."""
         row = self._row
         if row is None:
-            elapsed = _duration(self._clock() - self._start_secs)
-            return [
-                (f"starting: {elapsed}, node logs in {self._run_folder.logs}", None)
-            ]
+            return []
 
-        def value(column: str) -> float | None:
-            number = row.get(column)
-            return number if isinstance(number, float) else None
+        def short(column: str) -> str:
+            value = row.get(column)
+            return readable.short(value if isinstance(value, float) else None)
 
-        steps = value("agent_steps") or 0.0
-        done = min(steps / self._max_steps, 1.0)
-        steps_per_sec = value("steps_per_sec")
-        left = (
-            _duration(max(self._max_steps - steps, 0) / steps_per_sec)
-            if steps_per_sec
-            else "-:--"
+        discarded = (
+            f"discarded {metrics.number(row, 'discarded_stale'):,.0f} stale + "
+            f"{metrics.number(row, 'discarded_outlier'):,.0f} outliers"
         )
-        stale = value("discarded_stale") or 0.0
-        outliers = value("discarded_outlier") or 0.0
-        texts = [
-            f"{done:.0%} of {self._max_steps:,} steps",
-            f"{left} left",
-            f"{_number(steps_per_sec)} steps/s",
-            f"{_number(value('frames_per_sec'))} frames/s",
-            f"{_number(value('updates_per_sec'))} updates/s",
-            f"return {_number(value('train_return'))}",
-            f"evaluation {_number(value('evaluation_return'))}",
-            f"staleness {_number(value('mean_staleness_updates'))} updates",
-            f"discarded {stale:,.0f} stale + {outliers:,.0f} outliers",
-        ]
-        nonfinite = value("discarded_nonfinite")
+        nonfinite = metrics.number(row, "discarded_nonfinite")
         if nonfinite:
-            texts[-1] += f" + {nonfinite:,.0f} not finite"
-        items, capacity = value("replay_items"), value("replay_capacity_items")
-        if items is not None and capacity:
-            texts.append(f"replay {items / capacity:.0%} full")
-        fields: list[tuple[str, str | None]] = [(text, None) for text in texts]
-        if self._is_terminal:
-            fields.insert(0, (self._bar(done), _GREEN))
+            discarded += f" + {nonfinite:,.0f} not finite"
+        texts = [
+            f"{short('steps_per_sec')} steps/s",
+            f"{short('frames_per_sec')} frames/s",
+            f"{short('updates_per_sec')} updates/s",
+            f"return {short('train_return')}",
+            f"staleness {short('mean_staleness_updates')} updates",
+            discarded,
+        ]
+        if self._block is None:  # Else it has a line of its own.
+            texts.insert(4, f"evaluation {short('evaluation_return')}")
+        capacity = metrics.number(row, "replay_capacity_items")
+        if capacity and row.get("replay_items") is not None:
+            fill = metrics.number(row, "replay_items") / capacity
+            texts.append(f"replay {fill:.0%} full")
+        fields = [_Field(text) for text in texts]
         if row.get("waiting"):
-            fields.append((str(row["waiting"]), _YELLOW))
+            fields.append(_Field(str(row["waiting"]), live_view.BUSY))
         return fields
+
+    def _describe_evaluation(self) -> str | None:
+        row = self._evaluation
+        if row is None:
+            return None
+        error = row.get("standard_error")
+        spread = f" ± {error:.2f}" if isinstance(error, float) else ""
+        return (
+            f"evaluation {metrics.number(row, 'mean_return'):.2f}{spread} over "
+            f"{metrics.number(row, 'episodes'):.0f} episodes, at step "
+            f"{metrics.number(row, 'agent_steps'):,.0f}"
+        )
 
     def _bar(self, done: float) -> str:
         encoding = getattr(self._stream, "encoding", None) or "utf-8"
@@ -165,36 +211,6 @@ class ProgressView:
         return full * num_full + empty * (_BAR_CHARACTERS - num_full)
 
 
-def _fill(
-    fields: list[tuple[str, str | None]], width: int, *, coloured: bool
-) -> list[str]:
-    """Puts fields on lines of at most `width` characters; longer ones are cut."""
-    lines: list[str] = []
-    room = -1
-    for text, colour in fields:
-        text = text[:width]
-        shown = f"{colour}{text}{_PLAIN}" if colour and coloured else text
-        if len(_GAP) + len(text) <= room:
-            lines[-1] += _GAP + shown
-            room -= len(_GAP) + len(text)
-        else:
-            lines.append(shown)
-            room = width - len(text)
-    return lines
-
-
-def _number(value: float | None) -> str:
-    """About three significant digits."""
-    if value is None or math.isnan(value):
-        return "-"
-    if abs(value) < 10:
-        return f"{value:.2f}"
-    return f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def _duration(secs: float) -> str:
-    minutes, seconds = divmod(int(secs), 60)
-    hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
-    )
+def _size() -> os.terminal_size:
+    """Returns the terminal's, by COLUMNS and LINES where they are set."""
+    return shutil.get_terminal_size()

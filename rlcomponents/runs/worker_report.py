@@ -1,14 +1,14 @@
 """Gathers what a worker does, and writes it as one row a second."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from rlcomponents import core
+from rlcomponents import core, pulse
 
 
 class WorkerReport:
-    """Counts of one worker, for rows of `metrics.WORKER_COLUMNS`.
+    """Counts of one worker, for rows of `metrics.WORKER_COLUMNS` and for its pulse.
 
     Counts are since the start of the node, or go on from those of its life before;
     losses and returns are means over what came since the previous row. Not thread-safe.
@@ -37,6 +37,9 @@ class WorkerReport:
         self._next_secs = clock()
         self._returns: list[float] = []
         self._losses: list[float] = []
+        self._staleness_updates: list[int] = []
+        self._discarded_stale = 0  # Of this life; the shards count it for the record.
+        self._life = pulse.current()
         self._counts = {
             "agent_steps": 0,
             "episodes": 0,
@@ -49,23 +52,27 @@ class WorkerReport:
     def add_steps(self, steps: int) -> None:
         """Notes agent steps."""
         self._counts["agent_steps"] += steps
+        self._life.show(agent_steps=self._counts["agent_steps"])
 
     def add_episode(self, episode_return: float) -> None:
         """Notes the raw score of a game that ended."""
         self._counts["episodes"] += 1
         self._returns.append(episode_return)
 
-    def add_update(self, loss: float, *, outlier: bool, lost: bool = False) -> None:
+    def add_update(self, loss: float, push: core.PushResult | None) -> None:
         """Notes a gradient: one that was pushed, or one discarded as an outlier.
 
         Args:
             loss: Mean loss of its batch.
-            outlier: Whether it was discarded.
-            lost: Whether it was pushed, but some shard did not answer.
+            push: What the shards did with it. None: it was an outlier.
         """
-        self._counts["discarded_outlier" if outlier else "updates"] += 1
-        self._counts["discarded_lost"] += lost
+        self._counts["discarded_outlier" if push is None else "updates"] += 1
         self._losses.append(loss)
+        if push is not None:
+            self._counts["discarded_lost"] += push.lost
+            self._discarded_stale += push.discarded
+            self._staleness_updates += push.staleness_updates
+        self._life.show(updates=self._counts["updates"])
 
     def save(self) -> dict[str, Any]:
         """Returns the counts."""
@@ -94,7 +101,14 @@ class WorkerReport:
                 **values,
             }
         )
-        self._returns, self._losses = [], []
+        if self._counts["updates"]:
+            self._life.show(
+                staleness_updates=_mean(self._staleness_updates),
+                discarded=self._counts["discarded_outlier"]
+                + self._all_counts()["discarded_nonfinite"]
+                + self._discarded_stale,
+            )
+        self._returns, self._losses, self._staleness_updates = [], [], []
         self._next_secs = self._clock() + self._period_secs
 
     def _all_counts(self) -> dict[str, int]:
@@ -102,5 +116,5 @@ class WorkerReport:
         return {**self._counts, "discarded_nonfinite": discarded}
 
 
-def _mean(values: list[float]) -> float | None:
+def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None

@@ -165,10 +165,14 @@ def test_restarts_are_in_the_summary_of_a_run_that_failed_too(launched, empty_fo
     assert [each["node"] for each in result.restarts] == ["dqn/0"]
 
 
-def test_quiet_shows_nothing_while_the_program_runs(launched, empty_folder, capsys):
-    main(["--environment=catch", "--quiet"])
+def test_quiet_prints_only_what_came_of_the_run(launched, empty_folder, capsys):
+    main(["--environment=catch", "--quiet", "--run_dir=run"])
     assert "on_tick" not in launched.settings
-    assert "starting" not in capsys.readouterr().out
+    result = ["Ended (max_steps): 77 agent steps, 0 updates.", "Curve: run/curve.png"]
+    assert capsys.readouterr().out.splitlines() == result
+    save_checkpoint("run", 50)
+    main(["--quiet", "--resume=run"])
+    assert capsys.readouterr().out.splitlines() == result
 
 
 # ----------------------------------------------------------------------- other endings

@@ -1,5 +1,6 @@
 """Tests of rlcomponents.pulse."""
 
+import contextlib
 import threading
 
 from rlcomponents import pulse
@@ -36,6 +37,25 @@ def test_a_wait_that_fails_is_over() -> None:
         pass
 
     assert life.waiting_for is None
+
+
+def test_numbers_are_shown_until_others_come_in_their_place() -> None:
+    life = pulse.Pulse()
+
+    life.show(updates=1, staleness_updates=0.5)
+    life.show(updates=2)
+
+    assert life.numbers == {"updates": 2, "staleness_updates": 0.5}
+
+
+def test_a_node_is_starting_while_it_is_built_however_that_ends() -> None:
+    life = pulse.Pulse()
+
+    with contextlib.suppress(ImportError), life.starting():
+        assert life.is_starting
+        raise ImportError
+
+    assert not life.is_starting
 
 
 def test_a_thread_may_have_a_pulse_of_its_own() -> None:

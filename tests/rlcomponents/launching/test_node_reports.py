@@ -46,6 +46,7 @@ def pipe():
 def test_a_pulse_says_how_the_node_is(pipe):
     life = pulse.Pulse()
     life.completed_step()
+    life.show(updates=3)
     with life.stepping(), life.waiting("replay/0: 1 of 9 items"):
         pipe.reports.send_pulse(life)
     [report] = pipe.read_reports()
@@ -54,6 +55,8 @@ def test_a_pulse_says_how_the_node_is(pipe):
         "event": "pulse",
         "steps": 1,
         "is_stepping": True,
+        "is_starting": False,
+        "numbers": {"updates": 3},
         "waiting_for": "replay/0: 1 of 9 items",
     }
 

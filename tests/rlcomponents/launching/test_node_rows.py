@@ -56,6 +56,8 @@ def test_a_running_node_has_its_process_address_and_memory(
 ) -> None:
     path = tmp_path / "nodes.json"
 
+    node.signs.take(0.0, 0, False, None, 0.0)
+
     _rows(path, node, fakes.ManualClock()).write()
 
     row = _only_row(path)
@@ -69,13 +71,74 @@ def test_steps_per_second_are_of_the_last_seconds(
 ) -> None:
     path, clock = tmp_path / "nodes.json", fakes.ManualClock()
     rows = _rows(path, node, clock)
-    for steps in (0, 0, 0, 0, 0, 0, 10, 20):  # One look a second.
+    for steps in (*[0] * 11, 10, 20):  # One look a second.
         node.signs.steps = steps
         rows.write()
         clock.secs += 1.0
 
-    # 20 steps came since the look five seconds before the last.
-    assert _only_row(path).steps_per_sec == pytest.approx(4.0)
+    # 20 steps came since the look ten seconds before the last.
+    assert _only_row(path).steps_per_sec == pytest.approx(2.0)
+
+
+def test_numbers_that_a_node_shows_are_in_its_row_with_the_rates_of_counts(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    rows.write()
+    for updates in (50_000, 50_003, 50_010):  # One that went on with a run.
+        clock.secs += 1.0
+        numbers = {"updates": updates, "replay_items": 70, "staleness_updates": 1.5}
+        node.signs.take(clock.secs, 3, True, None, 0.0, numbers=numbers)
+        rows.write()
+
+    row = _only_row(path)
+    assert (row.updates, row.replay_items, row.staleness_updates) == (50_010, 70, 1.5)
+    assert row.updates_per_sec == pytest.approx(5.0)
+    assert (row.agent_steps, row.agent_steps_per_sec) == (None, None)
+
+
+def test_counts_that_fall_are_no_negative_rates(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    for updates in (100, 40):  # A shard that went back to a snapshot.
+        node.signs.take(clock.secs, 3, True, None, 0.0, numbers={"updates": updates})
+        rows.write()
+        clock.secs += 1.0
+
+    assert _only_row(path).updates_per_sec == 0.0
+
+
+def test_a_node_that_has_ended_keeps_its_counts_and_has_no_rates(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path, clock = tmp_path / "nodes.json", fakes.ManualClock()
+    rows = _rows(path, node, clock)
+    node.signs.take(clock.secs, 3, True, None, 0.0, numbers={"updates": 100})
+    rows.write()
+    clock.secs += 1.0
+    node.ended = True
+    rows.write()
+
+    row = _only_row(path)
+    assert (row.updates, row.updates_per_sec) == (100, None)
+
+
+def test_a_node_is_starting_until_it_says_otherwise(
+    node: _Node, tmp_path: pathlib.Path
+) -> None:
+    path = tmp_path / "nodes.json"
+    rows = _rows(path, node, fakes.ManualClock())
+    states = []
+    for is_starting in (None, True, False):
+        if is_starting is not None:
+            node.signs.take(0.0, 0, False, None, 0.0, is_starting=is_starting)
+        rows.write()
+        states.append(_only_row(path).state)
+
+    assert states == ["starting", "starting", "running"]
 
 
 def test_a_wait_is_told_with_its_length(node: _Node, tmp_path: pathlib.Path) -> None:

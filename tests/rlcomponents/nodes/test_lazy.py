@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from rlcomponents import pulse
 from rlcomponents.nodes import lazy
 
 
@@ -30,6 +31,17 @@ def test_imports_at_the_call_only(heavy):
     assert heavy not in sys.modules
     assert make(1) == [1]
     assert heavy in sys.modules
+
+
+def test_a_node_is_starting_until_it_is_built(heavy, tmp_path):
+    (tmp_path / "heavy_module.py").write_text(
+        "from rlcomponents import pulse\n"
+        "was_starting = pulse.current().is_starting\n"
+        "def make():\n"
+        "    return was_starting and pulse.current().is_starting\n"
+    )
+    assert lazy.Constructor(heavy, "make")()
+    assert not pulse.current().is_starting
 
 
 def test_travels_to_another_process_without_the_module(heavy):

@@ -318,3 +318,16 @@ def test_a_gradient_is_a_step_of_the_shards_work_and_a_question_is_none(
     assert pulse.current().steps == 0
     push(made, updates=0)
     assert pulse.current().steps == 1
+
+
+def test_whoever_watches_sees_what_a_shard_applied_and_discarded(node, path, written):
+    made = make_shard(path)
+    made.initialise(ONES.tobytes())
+    push(made, updates=0)
+    push(made, updates=0)
+    push(made, updates=0, epoch=7)
+    assert pulse.current().numbers == {
+        "updates": 2,
+        "discarded": 1,
+        "staleness_updates": 0.5,  # Of 0 and of 1.
+    }

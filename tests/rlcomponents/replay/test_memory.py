@@ -12,7 +12,7 @@ import pytest
 import tree
 from dm_env import specs as dm_env_specs
 
-from rlcomponents import specs
+from rlcomponents import pulse, specs
 from rlcomponents.replay import limits, memory
 
 SCALAR = dm_env_specs.Array((), np.float32)
@@ -89,6 +89,30 @@ def test_one_seed_gives_one_sequence_of_batches(make):
         _assert_same(one, other)
         assert all(leaf.flags.c_contiguous for leaf in one)  # TensorFlow copies none.
         assert (one.reward != third.next_batch(0).reward).any()
+
+
+def test_whoever_watches_sees_what_it_holds_and_what_goes_in_and_out(
+    make_spec, monkeypatch
+):
+    life = pulse.Pulse()
+    monkeypatch.setattr(pulse, "current", lambda: life)
+    replay = memory.MemoryReplay(
+        make_spec(SCALAR),
+        limits.ReplayLimits(max_items=3, min_items=1, batch_size=2),
+        rng=np.random.default_rng(0),
+        num_steps=1,
+        discount=0.5,
+    )
+    replay.add_first(dm_env.restart(np.float32(0)))
+    for _ in range(5):
+        replay.add(0, dm_env.transition(0.0, np.float32(0)))
+    replay.next_batch(0)
+    assert life.numbers == {
+        "replay_items": 3,
+        "replay_capacity_items": 3,
+        "inserted_items": 5,
+        "sampled_items": 2,
+    }
 
 
 @pytest.mark.parametrize("num_steps_before", [0, 1, 3, 7, 40, 250, 251, 252, 253])

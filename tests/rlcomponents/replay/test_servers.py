@@ -12,6 +12,7 @@ import pytest
 import reverb
 from dm_env import specs as dm_env_specs
 
+from rlcomponents import pulse
 from rlcomponents.replay import adders, batches, saves, servers, tables
 from rlcomponents.replay import limits as replay_limits
 
@@ -19,7 +20,9 @@ SCALAR = dm_env_specs.Array((), np.float32)
 LONG_SECS = 30.0  # Never waited for: the event comes first, or the test fails.
 
 
-def test_a_server_tells_what_it_holds(make_spec, make_replay):
+def test_a_server_tells_what_it_holds(make_spec, make_replay, monkeypatch):
+    life = pulse.Pulse()
+    monkeypatch.setattr(pulse, "current", lambda: life)
     spec = make_spec(SCALAR)
     replay = make_replay(spec, max_items=50, min_items=3)
     adder = adders.TransitionAdder(replay.address, spec, num_steps=1, discount=0.9)
@@ -30,6 +33,12 @@ def test_a_server_tells_what_it_holds(make_spec, make_replay):
     adder.close()
     assert servers.info(replay.address) == (4, 3, 50)
     assert replay.num_items == 4
+    assert life.numbers == {
+        "replay_items": 4,
+        "replay_capacity_items": 50,
+        "inserted_items": 4,
+        "sampled_items": 0,
+    }
 
 
 def test_a_server_that_does_not_answer_is_named():

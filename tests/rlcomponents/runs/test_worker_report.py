@@ -2,6 +2,9 @@
 
 import time
 
+import pytest
+
+from rlcomponents import core, pulse
 from rlcomponents.runs import metrics, worker_report
 from rlcomponents.testing import fakes
 
@@ -14,14 +17,18 @@ def make_report(clock=None, **settings):
     return report, reporter.rows
 
 
+def pushed(*verdicts, staleness_updates=0):
+    return core.PushResult(verdicts, (staleness_updates,) * len(verdicts))
+
+
 def test_counts_go_on_from_row_to_row():
     report, rows = make_report()
     for _ in range(2):
         report.add_steps(3)
         report.add_episode(1.0)
-        report.add_update(0.5, outlier=False, lost=True)
-        report.add_update(0.5, outlier=True)
-        report.add_update(0.5, outlier=True)
+        report.add_update(0.5, pushed(core.Verdict.APPLIED, core.Verdict.LOST))
+        report.add_update(0.5, None)
+        report.add_update(0.5, None)
         report.write()
     counts = ("agent_steps", "episodes", "updates", "discarded_outlier")
     assert [row["discarded_lost"] for row in rows] == [1, 2]
@@ -48,8 +55,8 @@ def test_returns_and_losses_are_means_since_the_last_row():
     report, rows = make_report()
     report.add_episode(1.0)
     report.add_episode(4.0)
-    report.add_update(2.0, outlier=False)
-    report.add_update(10.0, outlier=True)
+    report.add_update(2.0, pushed(core.Verdict.APPLIED))
+    report.add_update(10.0, None)
     report.write()
     report.add_episode(-1.0)
     report.write()
@@ -61,6 +68,36 @@ def test_what_did_not_happen_is_blank():
     report, rows = make_report()
     report.write()
     assert (rows[0]["episode_return"], rows[0]["loss"]) == (None, None)
+
+
+@pytest.fixture
+def life():
+    """The pulse of the calling thread, as that of a node."""
+    own = pulse.Pulse()
+    pulse.use_in_this_thread(own)
+    yield own
+    pulse.use_in_this_thread(None)
+
+
+def test_whoever_watches_sees_counts_at_once_and_gradients_once_a_row(life):
+    report, _ = make_report(discarded_nonfinite=lambda: 1)
+    assert life.numbers == {}
+    report.add_steps(5)
+    assert life.numbers == {"agent_steps": 5}
+    report.add_update(0.5, pushed(core.Verdict.APPLIED, staleness_updates=2))
+    report.add_update(0.5, pushed(core.Verdict.STALE, staleness_updates=101))
+    report.add_update(0.5, pushed(core.Verdict.APPLIED, core.Verdict.OTHER_EPOCH))
+    report.add_update(0.5, None)
+    assert life.numbers == {"agent_steps": 5, "updates": 3}
+    report.write()
+    assert life.numbers == {
+        "agent_steps": 5,
+        "updates": 3,
+        "discarded": 4,  # Stale, of another epoch, an outlier, one not finite.
+        "staleness_updates": 25.75,  # (2 + 101 + 0 + 0) / 4.
+    }
+    report.write()
+    assert life.numbers["staleness_updates"] is None
 
 
 def test_the_first_row_is_due_at_once_and_then_one_a_period():
