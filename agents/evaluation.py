@@ -50,7 +50,7 @@ def make_evaluator(
         max_steps=config.max_steps,
         max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
-        watch=config.make_watch("evaluator/0"),
+        watch=config.make_watch(),
         best=best_parameters.BestParameters(
             folder, facts={"environment": config.environment}, disk=disk
         ),

@@ -146,13 +146,9 @@ class RunConfig:
         """Files in the run's state from which the parameters go on: one a shard."""
         return 1
 
-    def make_watch(self, node: str) -> finite.Watch:
-        """Returns what counts whatever one node discards for not being finite.
-
-        Args:
-            node: Its name, `group/index`.
-        """
-        return finite.Watch(node, max_in_a_row=self.max_nonfinite_in_a_row)
+    def make_watch(self) -> finite.Watch:
+        """Returns what counts whatever one node discards for not being finite."""
+        return finite.Watch(max_in_a_row=self.max_nonfinite_in_a_row)
 
     def environment_settings(self, *, evaluation: bool = False) -> dict[str, Any]:
         """Returns the environment's settings that differ from its suite's defaults."""

@@ -53,7 +53,7 @@ def open_worker_files(config: RunConfig, run_dir: str, name: str) -> WorkerFiles
     writer = metrics.MetricsWriter(
         folder.metrics / f"{name}.csv", metrics.WORKER_COLUMNS, disk=disk
     )
-    watch = config.make_watch(name.replace("-", "/"))
+    watch = config.make_watch()
     report = worker_report.WorkerReport(writer, discarded_nonfinite=lambda: watch.count)
     state.keep("counts", report)
     return WorkerFiles(state, report, watch, writer.close)

@@ -39,18 +39,16 @@ class NonFiniteError(pulse.FatalError):
 class Watch:
     """Counts what one node discards for not being finite. Not thread-safe.
 
+    Its sentences do not name the node: whoever shows them puts that before them.
+
     Attributes:
-        node: Name of the node, for the sentence that ends the program.
         count: Episodes, rollouts and gradients discarded so far.
     """
 
-    def __init__(
-        self, node: str = "environment", *, max_in_a_row: int = MAX_IN_A_ROW
-    ) -> None:
+    def __init__(self, *, max_in_a_row: int = MAX_IN_A_ROW) -> None:
         """Starts the count at 0.
 
         Args:
-            node: See the class.
             max_in_a_row: With so many in a row at one guard, the program ends.
 
         Raises:
@@ -61,7 +59,6 @@ class Watch:
                 f"max_in_a_row is {max_in_a_row}: give at least 1, which ends the "
                 "program at once."
             )
-        self.node = node
         self.count = 0
         self._max_in_a_row = max_in_a_row
         self._next_secs = -math.inf
@@ -76,10 +73,7 @@ class Watch:
         return Guard(self, part, advice, self._max_in_a_row)
 
     def note(self, sentence: str) -> None:
-        """Counts one, and says so: not more than once in 10 s.
-
-        Without the node's name, which whoever shows it puts before it.
-        """
+        """Counts one, and says so: not more than once in 10 s."""
         self.count += 1
         now_secs = time.monotonic()
         if now_secs >= self._next_secs:
@@ -115,8 +109,8 @@ class Guard:
         self._in_a_row += 1
         if self._in_a_row >= self._max_in_a_row:
             raise NonFiniteError(
-                f"{self._watch.node}, {sentence}, the last of {self._in_a_row} in a "
-                f"row that were not finite (max_nonfinite_in_a_row): {self._advice}."
+                f"{sentence}, the last of {self._in_a_row} in a row that were not "
+                f"finite (max_nonfinite_in_a_row): {self._advice}."
             )
 
     def accept(self) -> None:

@@ -80,7 +80,7 @@ def play_episodes(
             f"max_episode_steps must be at least 1 or None, not {max_episode_steps}."
         )
     if guard is None:
-        guard = finite.Watch("evaluation").guard(advice=finite.MEND_ENVIRONMENT)
+        guard = finite.Watch().guard(advice=finite.MEND_ENVIRONMENT)
     game = environment_loop.Game(environment, guard)
     ended: list[environment_loop.EpisodeEnd] = []
     while len(ended) < num_episodes:

@@ -93,7 +93,7 @@ class AsyncWorker:
         self._target: target_copy.TargetCopy | None = None
         if strategy.target_variables is not None:
             self._target = target_copy.TargetCopy(store, strategy.target_variables)
-        watch = watch or finite.Watch("worker")
+        watch = watch or finite.Watch()
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         store.initialise(strategy.variables.vector())
         self._pull()

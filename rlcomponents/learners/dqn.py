@@ -90,7 +90,7 @@ class DQNLearner(acme_core.Learner):
         self._max_abs_td_error = max_abs_td_error
         self._outlier_rule = outlier_rule
         self._batch_timeout_secs = batch_timeout_secs
-        watch = watch or finite.Watch("learner")
+        watch = watch or finite.Watch()
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         self._gradient = tf.function(self._loss_and_gradient)
         self._held_versions: tuple[core.Version, ...] | None = None

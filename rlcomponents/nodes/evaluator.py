@@ -77,7 +77,7 @@ class Evaluator(acme_core.Worker):
         self._wait_for_stop = wait_for_stop
         self._poll_secs = poll_secs
         self._clock = clock
-        watch = watch or finite.Watch("evaluator")
+        watch = watch or finite.Watch()
         self._guard = watch.guard(part="evaluation", advice=finite.MEND_ENVIRONMENT)
         self._best = best
         self._start_steps: int | None = None  # Of the run, when this node looked first.

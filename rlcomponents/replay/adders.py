@@ -69,7 +69,7 @@ class TransitionAdder(acme_adders.Adder):
             should_stop: Asked about once a second while waiting for the server. Once
                 it says True, waiting ends and what cannot be sent is dropped. None: it
                 waits on.
-            actor: Name for messages.
+            actor: Name for what is said of a bad step.
             replay: Name of the server for messages. By default its address.
 
         Raises:
@@ -94,7 +94,6 @@ class TransitionAdder(acme_adders.Adder):
         self._table = table
         self._connect_timeout_secs = connect_timeout_secs
         self._should_stop = should_stop or (lambda: False)
-        self._actor = actor
         self._replay = replay or f"replay/{address}"
         self._num_keep_alive_refs = self._layout.max_frames + num_steps
         # Of the last n + 1 observations: for each column, references to what was sent.
@@ -204,8 +203,8 @@ class TransitionAdder(acme_adders.Adder):
         assert self._writer is not None
         num_dropped_items = self._num_unsent_items + self._num_pending_items
         pulse.current().say(
-            f"{self._actor}: {self._replay} went away ({error}); {num_dropped_items} "
-            "transitions not confirmed were dropped."
+            f"{self._replay} went away ({error}); {num_dropped_items} transitions not "
+            "confirmed were dropped."
         )
         self.num_dropped_items += num_dropped_items
         self._num_unsent_items = self._num_pending_items = 0
@@ -230,8 +229,8 @@ class TransitionAdder(acme_adders.Adder):
                         return None
                     if time.monotonic() >= deadline:
                         raise TimeoutError(
-                            f"{self._actor}: the replay server at {self._address} did "
-                            f"not answer within {timeout_secs:g} s; see its log."
+                            f"The replay server at {self._address} did not answer "
+                            f"within {timeout_secs:g} s; see its log."
                         ) from error
                     if isinstance(error, RuntimeError):  # At once.
                         time.sleep(_PAUSE_SECS)

@@ -39,7 +39,7 @@ def test_an_environment_that_is_no_more_finite_ends_the_run_with_one_sentence(
     first, second, *_ = [line for line in errors.splitlines() if "is nan" in line]
     assert first.startswith(f"{node}: episode ")
     assert first.endswith("reward is nan; discarded (1 so far).")
-    failed = f"{node} failed with exit code 1: NonFiniteError: {node}, episode "
+    failed = f"{node} failed with exit code 1: NonFiniteError: episode "
     assert second.startswith(failed)
     assert second.endswith(
         "reward is nan, the last of 5 in a row that were not finite "

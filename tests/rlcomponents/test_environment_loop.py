@@ -200,14 +200,14 @@ def test_episodes_in_a_row_that_are_not_finite_end_the_loop():
     loop = environment_loop.EnvironmentLoop(
         fakes.FaultyGame([[1, 2]], faults),
         NotingActor(),
-        watch=finite.Watch("actor/1", max_in_a_row=3),
+        watch=finite.Watch(max_in_a_row=3),
     )
     for _ in range(11):  # The third game is whole.
         loop.step()
     with pytest.raises(finite.NonFiniteError) as caught:
         loop.step()
     assert str(caught.value) == (
-        "actor/1, episode 6, step 2: reward is nan, the last of 3 in a row that were "
+        "episode 6, step 2: reward is nan, the last of 3 in a row that were "
         "not finite (max_nonfinite_in_a_row): mend the environment."
     )
 

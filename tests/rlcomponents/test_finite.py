@@ -85,7 +85,7 @@ def test_what_is_finite_is_not(timestep):
 
 
 def test_each_discarded_thing_counts_for_its_node(said):
-    watch = finite.Watch("worker/1")
+    watch = finite.Watch()
     left = watch.guard(part="environment 0", advice="mend it")
     right = watch.guard(part="environment 1", advice="mend it")
     for guard in (left, right, left):
@@ -94,13 +94,13 @@ def test_each_discarded_thing_counts_for_its_node(said):
 
 
 def test_the_place_and_the_field_are_said(said):
-    guard = finite.Watch("worker/1").guard(advice="mend it")
+    guard = finite.Watch().guard(advice="mend it")
     guard.discard("episode 12, step 7", "reward is nan")
     assert said == ["episode 12, step 7: reward is nan; discarded (1 so far)."]
 
 
 def test_it_is_not_said_more_often_than_once_in_ten_seconds(said, clock):
-    guard = finite.Watch("worker/1").guard(advice="mend it")
+    guard = finite.Watch().guard(advice="mend it")
     for secs in range(21):
         clock["secs"] = float(secs)
         guard.discard(f"episode {secs}, step 0", "reward is nan")
@@ -114,7 +114,7 @@ def test_it_is_not_said_more_often_than_once_in_ten_seconds(said, clock):
 
 
 def test_too_many_in_a_row_end_the_program_with_one_sentence(said):
-    guard = finite.Watch("worker/1", max_in_a_row=3).guard(
+    guard = finite.Watch(max_in_a_row=3).guard(
         part="environment 2", advice="mend the environment"
     )
     for episode in (1, 2):
@@ -122,20 +122,20 @@ def test_too_many_in_a_row_end_the_program_with_one_sentence(said):
     with pytest.raises(pulse.FatalError) as caught:
         guard.discard("episode 3, step 0", "observation is inf")
     assert str(caught.value) == (
-        "worker/1, environment 2, episode 3, step 0: observation is inf, the last of 3 "
-        "in a row that were not finite (max_nonfinite_in_a_row): mend the environment."
+        "environment 2, episode 3, step 0: observation is inf, the last of 3 in a row "
+        "that were not finite (max_nonfinite_in_a_row): mend the environment."
     )
 
 
 def test_one_that_is_whole_begins_a_new_row(said):
-    guard = finite.Watch("worker/1", max_in_a_row=2).guard(advice="mend it")
+    guard = finite.Watch(max_in_a_row=2).guard(advice="mend it")
     for _ in range(5):
         guard.discard("episode 1, step 1", "reward is nan")
         guard.accept()
 
 
 def test_rows_of_several_guards_are_apart(said):
-    watch = finite.Watch("worker/1", max_in_a_row=2)
+    watch = finite.Watch(max_in_a_row=2)
     for index in range(5):
         guard = watch.guard(part=f"environment {index}", advice="mend it")
         guard.discard("episode 1, step 1", "reward is nan")
@@ -143,4 +143,4 @@ def test_rows_of_several_guards_are_apart(said):
 
 def test_a_row_of_none_is_refused():
     with pytest.raises(ValueError, match="max_in_a_row is 0: give at least 1"):
-        finite.Watch("worker/1", max_in_a_row=0)
+        finite.Watch(max_in_a_row=0)

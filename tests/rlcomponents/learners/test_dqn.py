@@ -345,7 +345,7 @@ class Spoiling(snt.Module):
 @pytest.mark.parametrize("rule", [None, outliers.OutlierRule(6.0)])
 def test_a_loss_that_is_not_finite_is_discarded_and_learning_goes_on(rule, capsys):
     store = fakes.RecordingStore(make_store())
-    watch = finite.Watch("learner/1")
+    watch = finite.Watch()
     learner = make_learner(
         store, Batches(BAD_LOSS, BATCH), outlier_rule=rule, watch=watch
     )
@@ -374,14 +374,14 @@ def test_a_gradient_that_is_not_finite_is_discarded_though_its_loss_is_finite(ca
 def test_losses_in_a_row_that_are_not_finite_end_the_learner():
     store = make_store()
     batches = Batches(BAD_LOSS, BAD_LOSS, BATCH, *[BAD_LOSS] * 3)
-    watch = finite.Watch("learner/1", max_in_a_row=3)
+    watch = finite.Watch(max_in_a_row=3)
     learner = make_learner(store, batches, watch=watch)
     for _ in range(5):  # The good one in between begins a new row.
         learner.step()
     with pytest.raises(finite.NonFiniteError) as caught:
         learner.step()
     assert str(caught.value) == (
-        "learner/1, update 1: loss is nan, the last of 3 in a row that were not finite "
+        "update 1: loss is nan, the last of 3 in a row that were not finite "
         "(max_nonfinite_in_a_row): learning has diverged; lower the learning rate, or "
         "clip gradients (max_gradient_norm)."
     )
