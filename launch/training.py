@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import launchpad as lp
 
@@ -50,11 +50,25 @@ def main(
     """
     flags = command_line.parse(argv, description, config_class=config_class)
     with contextlib.ExitStack() as held:
-        config, program, folder, variables = _make_ready(
-            flags, agent, config_class, build_program, held
-        )
-        exit_code = _train(agent, config, program, folder, flags.run, variables)
+        ready = _make_ready(flags, agent, config_class, build_program, held)
+        exit_code = _train(agent, ready, flags.run)
     return exit_code
+
+
+class _ReadyRun(NamedTuple):
+    """A run that can start.
+
+    Attributes:
+        config: Its settings.
+        program: Its nodes.
+        folder: Its folder, held.
+        variables: Environment variables of its nodes, by group. None: the default ones.
+    """
+
+    config: run_config.RunConfig
+    program: lp.Program
+    folder: run_folder.RunFolder
+    variables: dict[str, dict[str, str]] | None
 
 
 def _make_ready(
@@ -63,12 +77,7 @@ def _make_ready(
     config_class: type[run_config.RunConfig],
     build_program: Callable[[Any, str], lp.Program],
     held: contextlib.ExitStack,
-) -> tuple[
-    run_config.RunConfig,
-    lp.Program,
-    run_folder.RunFolder,
-    dict[str, dict[str, str]] | None,
-]:
+) -> _ReadyRun:
     """Checks all that was given, then makes the folder ready, which `held` keeps."""
     with command_line.bad_input_refused(_environment_name(flags)):
         choices.check_launch_type(flags.run.lp_launch_type)
@@ -102,7 +111,7 @@ def _make_ready(
             _go_on(plan)
             if not flags.run.quiet:
                 print(resuming.describe(plan))
-    return config, program, folder, variables
+    return _ReadyRun(config, program, folder, variables)
 
 
 def _environment_name(flags: command_line.Flags) -> str:
@@ -150,22 +159,21 @@ def _go_on(plan: resuming.Plan) -> None:
 
 def _train(
     agent: str,
-    config: run_config.RunConfig,
-    program: lp.Program,
-    folder: run_folder.RunFolder,
+    ready: _ReadyRun,
     run: command_line.RunFlags,
-    variables: dict[str, dict[str, str]] | None,
 ) -> int:
     """Runs the program and says what came of it; returns the exit code."""
-    earlier = _restarts_so_far(folder)
+    earlier = _restarts_so_far(ready.folder)
     try:
         if not run.quiet:
-            _print_start(config, program, folder)
-        ending = _launch(program, config, folder, run, variables)
+            _print_start(ready)
+        ending = _launch(ready, run)
     except BrokenPipeError:  # Nobody reads the output any more, as after `| head`.
         ending = endings.Ending(endings.OUTPUT_CLOSED, "output closed")
     try:
-        result, picture = _write_ending(ending, agent, config, folder, earlier)
+        result, picture = _write_ending(
+            ending, agent, ready.config, ready.folder, earlier
+        )
     except (OSError, ValueError) as error:
         # As on a full disk. Nobody shall take such a run for one that has a result.
         with contextlib.suppress(OSError):
@@ -189,12 +197,10 @@ def _restarts_so_far(folder: run_folder.RunFolder) -> Sequence[dict[str, Any]]:
         return []
 
 
-def _print_start(
-    config: run_config.RunConfig, program: lp.Program, folder: run_folder.RunFolder
-) -> None:
-    print(describe.describe(program))
-    print(f"environment {config.environment}, run folder {folder.path}")
-    for note in config.notes():
+def _print_start(ready: _ReadyRun) -> None:
+    print(describe.describe(ready.program))
+    print(f"environment {ready.config.environment}, run folder {ready.folder.path}")
+    for note in ready.config.notes():
         print(note)
     sys.stdout.flush()
 
@@ -219,28 +225,22 @@ def _variables(
     return placement.variables(program.groups, **asked)
 
 
-def _launch(
-    program: lp.Program,
-    config: run_config.RunConfig,
-    folder: run_folder.RunFolder,
-    run: command_line.RunFlags,
-    variables: dict[str, dict[str, str]] | None,
-) -> endings.Ending:
+def _launch(ready: _ReadyRun, run: command_line.RunFlags) -> endings.Ending:
     launch = functools.partial(
         launcher.launch,
-        program,
-        folder.path,
+        ready.program,
+        ready.folder.path,
         launch_type=run.lp_launch_type,
         on_failure=run.on_failure,
         hang_timeout_secs=run.hang_timeout_secs,
         network=run.node_network,
-        environment=variables,
+        environment=ready.variables,
     )
     if run.quiet:
         return launch()
     view = progress.ProgressView(
-        folder,
-        config.max_steps,
+        ready.folder,
+        ready.config.max_steps,
         stream=sys.stdout,
         is_terminal=sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
     )
