@@ -5,7 +5,8 @@
 
 kills bundle/1 30 s from now, and stops bundle/0 after 9 s for 5 s. Also
 slow:bundle/0@60+30x0.2 (for 30 s it runs a fifth of the time), cut:parameters/0@90+10
-(nobody reaches it for 10 s) and fill_disk@120+15 (no room for the run folder).
+(nobody reaches it for 10 s), fill_disk@120+15 (no room for the run folder) and
+read_only_disk@150+15 (nothing in it can be made or replaced).
 """
 
 import dataclasses

@@ -9,12 +9,28 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 _SAME_WAIT_SECS = 1.0
 
 
 class FatalError(RuntimeError):
     """Raised by a node that no new start would help: the program is to end."""
+
+
+class DiskNews(NamedTuple):
+    """That the disk does not take something, or takes it again.
+
+    Attributes:
+        what: It is written, such as a file's path.
+        fails: Whether that fails now. Said once of each `what`, until it is said that
+            it works again.
+        line: The same in words for the user.
+    """
+
+    what: str
+    fails: bool
+    line: str
 
 
 class Pulse:
@@ -35,13 +51,18 @@ class Pulse:
     """
 
     def __init__(
-        self, *, starts: int = 0, say: Callable[[str], None] | None = None
+        self,
+        *,
+        starts: int = 0,
+        say: Callable[[str], None] | None = None,
+        say_of_disk: Callable[[DiskNews], None] | None = None,
     ) -> None:
         """Begins at rest.
 
         Args:
             starts: See the class.
             say: Shows the user one line. None: `print`.
+            say_of_disk: Takes news of the disk. None: `say` shows their lines.
         """
         self.starts = starts
         self.steps = 0
@@ -53,6 +74,7 @@ class Pulse:
         self._last_wait: tuple[str, int] | None = None
         self._last_wait_start_secs = self._last_wait_end_secs = 0.0
         self._say = say or print
+        self._say_of_disk = say_of_disk
 
     def completed_step(self) -> None:
         """Notes that a step of the work is done. Not for a turn that only waited."""
@@ -115,6 +137,16 @@ class Pulse:
     def say(self, line: str) -> None:
         """Shows the user one line on the screen, whatever becomes of the log files."""
         self._say(line)
+
+    def say_of_disk(self, news: DiskNews) -> None:
+        """Tells the user of a disk that fails or works again.
+
+        Nodes share a disk: under our launcher one line is shown of all that say so.
+        """
+        if self._say_of_disk is None:
+            self._say(news.line)
+        else:
+            self._say_of_disk(news)
 
 
 class _PulseOfThread(threading.local):

@@ -53,10 +53,10 @@ def main(arguments: Sequence[str]) -> int:
     sys.stderr = node_reports.text_stream(log)
     faulthandler.enable()
     print(f"{time.strftime('%F %T')} {name} starts as process {os.getpid()}")
-    life = pulse.Pulse(starts=starts, say=reports.say)
+    life = pulse.Pulse(starts=starts, say=reports.say, say_of_disk=reports.say_of_disk)
     life.is_starting = True  # Until its function is called.
     pulse.use_in_this_process(life)
-    reports.send_pulses(life)
+    reports.send_pulses(life, log)
     try:
         _run(control, reports)
     except SystemExit as error:

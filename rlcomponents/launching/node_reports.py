@@ -14,12 +14,16 @@ import time
 from typing import Any
 
 from rlcomponents import pulse
+from rlcomponents.runs import disk
 
 _PERIOD_SECS = 1.0
 _FIRST_STEP_PERIOD_SECS = 0.1
 _MAX_LOCK_SECS = 0.1
 _MAX_WORDS_CHARACTERS = 500
-"""As JSON at most 3000 bytes: a pipe takes up to 4096 whole, or not at all."""
+_MAX_NAME_CHARACTERS = 150
+"""As JSON at most 3900 bytes: a pipe takes up to 4096 whole, or not at all."""
+_THE_LOG = "the log"
+_GAP = b"(Lines are missing here: the disk took none.)\n"
 
 
 class Reports:
@@ -56,7 +60,12 @@ class Reports:
     def say(self, line: str) -> None:
         """Asks the launcher to show a line on the screen; it is in the log, too."""
         print(line)
-        self.try_to_send("say", line=" ".join(line.split())[:_MAX_WORDS_CHARACTERS])
+        self.try_to_send("say", line=_shortened(line))
+
+    def say_of_disk(self, news: pulse.DiskNews) -> None:
+        """Tells the launcher of a disk that fails or works; it is in the log, too."""
+        self._send_of_disk(news)  # First: the log may be on the disk that fails.
+        print(news.line)
 
     def send_pulse(self, life: pulse.Pulse) -> None:
         """Sends how the node is."""
@@ -72,11 +81,35 @@ class Reports:
             waiting_secs=waiting_secs,
         )
 
-    def send_pulses(self, life: pulse.Pulse) -> None:
-        """Sends once a second how the node is, from a thread of its own."""
-        threading.Thread(target=self._send_pulses, args=(life,), daemon=True).start()
+    def send_pulses(self, life: pulse.Pulse, log: "Log") -> None:
+        """Sends once a second how the node is, from a thread of its own.
 
-    def _send_pulses(self, life: pulse.Pulse) -> None:
+        Args:
+            life: Of the node.
+            log: Where it has failed, it is tried again as often.
+        """
+        thread = threading.Thread(
+            target=self._send_pulses, args=(life, log), daemon=True
+        )
+        thread.start()
+
+    def log_fails(self, error: OSError) -> None:
+        """Tells the launcher that the log file takes no more."""
+        self._send_of_disk(disk.cannot_write(_THE_LOG, error))
+
+    def log_works(self) -> None:
+        """Tells the launcher that the log file takes lines again."""
+        self._send_of_disk(disk.can_write(_THE_LOG))
+
+    def _send_of_disk(self, news: pulse.DiskNews) -> None:
+        self.try_to_send(
+            "disk",
+            what=news.what[-_MAX_NAME_CHARACTERS:],
+            fails=news.fails,
+            line=_shortened(news.line),
+        )
+
+    def _send_pulses(self, life: pulse.Pulse, log: "Log") -> None:
         while not life.steps:  # The first step is news: the node can work.
             self.send_pulse(life)
             end_secs = time.monotonic() + _PERIOD_SECS
@@ -84,7 +117,12 @@ class Reports:
                 time.sleep(_FIRST_STEP_PERIOD_SECS)
         while True:
             self.send_pulse(life)
+            log.mend()
             time.sleep(_PERIOD_SECS)
+
+
+def _shortened(line: str) -> str:
+    return " ".join(line.split())[:_MAX_WORDS_CHARACTERS]
 
 
 def _line(event: str, details: dict[str, Any]) -> bytes:
@@ -101,7 +139,12 @@ class Log(io.RawIOBase):
         """Writes to a descriptor that stays open."""
         self._file_descriptor = file_descriptor
         self._reports = reports
-        self._complained = False
+        self._failing = False
+
+    def mend(self) -> None:
+        """Tries again where it has failed; says in the file that lines are missing."""
+        if self._failing:
+            self.write(_GAP)
 
     def writable(self) -> bool:
         """It is."""
@@ -119,11 +162,13 @@ class Log(io.RawIOBase):
             while unwritten:
                 unwritten = unwritten[os.write(self._file_descriptor, unwritten) :]
         except OSError as error:
-            if not self._complained:
-                self._complained = True
-                self._reports.try_to_send(
-                    "say", line=f"the log cannot be written ({error.strerror})"
-                )
+            if not self._failing:
+                self._failing = True
+                self._reports.log_fails(error)
+        else:
+            if self._failing:
+                self._failing = False
+                self._reports.log_works()
         return num_bytes
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import cloudpickle
 
 import rlcomponents
+from rlcomponents import pulse
 from rlcomponents.launching import endings, watched
 from rlcomponents.parameters import shared_memory
 
@@ -196,6 +197,8 @@ class NodeProcess(watched.Node):
             self.signs.take(time.monotonic(), **report)
         elif event == "say":
             self.messages.append(report["line"])
+        elif event == "disk":
+            self.messages.append(pulse.DiskNews(**report))
         elif event == "stop":
             self.called_stop = True
         else:

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from rlcomponents import pulse
+
 _SAME_LINE_SECS = 30.0
 
 
@@ -35,12 +37,34 @@ class Screen:
         self._on_message = on_message or _print
         self._view_has_failed = False
         self._shown_secs: dict[str, float] = {}  # When each line was last shown.
+        self._failing: set[tuple[str, str]] = set()  # Node, and what it cannot write.
         self.error: Exception | None = None
 
     def say(self, line: str) -> None:
         """Shows a line at once."""
         with contextlib.suppress(OSError):  # Nobody is left to be told.
             self._on_message(line)
+
+    def show(self, node: str, message: str | pulse.DiskNews) -> None:
+        """Shows what a node has to say.
+
+        That the disk fails is shown of the first of all nodes that says so, and that it
+        works, of the last.
+        """
+        if isinstance(message, str):
+            self.say_now_and_then(f"{node}: {message}")
+            return
+        failed_before = bool(self._failing)
+        if message.fails:
+            self._failing.add((node, message.what))
+        else:
+            self._failing.discard((node, message.what))
+        if bool(self._failing) != failed_before:
+            self.say(f"{node}: {message.line}")
+
+    def forget(self, node: str) -> None:
+        """Expects nothing of what a node could not write: it starts anew."""
+        self._failing = {failing for failing in self._failing if failing[0] != node}
 
     def say_now_and_then(self, line: str) -> None:
         """Shows a line, but one and the same only once in a while."""

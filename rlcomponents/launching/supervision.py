@@ -95,8 +95,7 @@ class Supervisor:
             for node in self._nodes:
                 node.poll()
                 while node.messages:
-                    line = f"{node.name}: {node.messages.popleft()}"
-                    self._screen.say_now_and_then(line)
+                    self._screen.show(node.name, node.messages.popleft())
             self._obey_signals()  # First: a scheduler may signal the nodes as well.
             self._judge()
             self._start_again()
@@ -120,6 +119,7 @@ class Supervisor:
         )
 
     def _start(self, node: watched.Node) -> None:
+        self._screen.forget(node.name)
         try:
             node.start()
         except (OSError, RuntimeError) as error:  # Such as too many processes, threads.

@@ -131,7 +131,7 @@ class NodeThread(watched.Node):
         self._shared_switch = switch
         self._switch = launchpad_runtime.StopSwitch()
         self._output = output
-        self._pulse = pulse.Pulse(say=self._say)
+        self._pulse = pulse.Pulse(say=self._say, say_of_disk=self._say_of_disk)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def stop_program(self) -> None:
@@ -185,6 +185,11 @@ class NodeThread(watched.Node):
     def _say(self, line: str) -> None:
         print(line)
         self.messages.append(line)
+        self._wake.set()
+
+    def _say_of_disk(self, news: pulse.DiskNews) -> None:
+        print(news.line)
+        self.messages.append(news)
         self._wake.set()
 
     def _run(self) -> None:

@@ -11,6 +11,7 @@ import time
 import types
 from collections.abc import Mapping
 
+from rlcomponents import pulse
 from rlcomponents.launching import endings
 
 
@@ -109,7 +110,7 @@ class Node(abc.ABC):
         starts: How often it was started before.
         started_secs: When it was last started, by `time.monotonic`.
         signs: What it has last said of itself.
-        messages: Lines that it wants on the screen; taken out once shown.
+        messages: What it wants on the screen; taken out once shown.
         called_stop: Whether it has called `lp.stop()`.
         finished_secs: When its function was over, by `time.monotonic`; None before.
         failure: How it died, where it did.
@@ -123,7 +124,7 @@ class Node(abc.ABC):
         self.name = name
         self.log_path = log_path
         self.starts = -1
-        self.messages: collections.deque[str] = collections.deque()
+        self.messages: collections.deque[str | pulse.DiskNews] = collections.deque()
         self._forget()
 
     def start(self) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from rlcomponents import array_files, core, pulse
 from rlcomponents.parameters import saved_states, shard, wire
+from rlcomponents.runs import disk as disks
 
 _IDLE_SECS = 1.0
 
@@ -134,8 +135,7 @@ class _Writer:
         """Starts the thread, which ends with the process."""
         self._path = path
         self._save = save
-        self._pulse = pulse.current()  # Of the node; the thread is in none.
-        self._failed = False
+        self._disk = disks.Disk()
         self._closing = False
         self._request = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -161,17 +161,8 @@ class _Writer:
                 return
 
     def _write(self) -> None:
-        try:
+        with self._disk.survived(str(self._path)):
             array_files.replace(self._path, self._save())
-        except OSError as error:
-            if not self._failed:
-                self._pulse.say(
-                    f"{self._path} cannot be written ({error.strerror}): training goes "
-                    "on, but a restart would go back to the snapshot before."
-                )
-            self._failed = True
-        else:
-            self._failed = False
 
 
 def _go_on_from(path: pathlib.Path, restore: Callable[[State], bool | None]) -> bool:

@@ -2,7 +2,7 @@
 
     state/replay-0/
         saved-7/        the newest save: Reverb's files, and saved.json
-        saving/         one being written; moved to saved-8 once it is whole
+        saving/         one being written; moved to saved-8 once it is on the disk
         loading/        what Reverb is given to load, while it loads
 
 saved.json says how many items the save holds, and how long each file is and what its
@@ -16,6 +16,8 @@ import shutil
 import time
 import zlib
 from typing import NamedTuple
+
+from rlcomponents.runs import atomic_files
 
 _FACTS = "saved.json"
 _PREFIX = "saved-"
@@ -85,6 +87,9 @@ def check(save: Save) -> None:
 def publish(written: pathlib.Path, folder: pathlib.Path, num_items: int) -> Save:
     """Makes a folder that Reverb has written the newest save, and removes older ones.
 
+    It is forced to the disk first, and so is its name before the older ones go: after a
+    power cut one of them is there, and whole.
+
     Args:
         written: On the same disk as `folder`.
         folder: Of the saves.
@@ -94,15 +99,16 @@ def publish(written: pathlib.Path, folder: pathlib.Path, num_items: int) -> Save
         OSError: The disk took no more; the save before is still the newest.
     """
     time_secs = time.time()
-    facts = {
-        "num_items": num_items,
-        "time_secs": time_secs,
-        "files": {path.name: _measured(path) for path in sorted(written.iterdir())},
-    }
-    (written / _FACTS).write_text(json.dumps(facts, indent=2) + "\n")
+    files = {}
+    for file in sorted(written.iterdir()):
+        files[file.name] = _measured(file)
+        atomic_files.sync(file)
+    facts = {"num_items": num_items, "time_secs": time_secs, "files": files}
+    atomic_files.write_json(written / _FACTS, facts)
     before = _numbered(folder)
     number = _number(before[-1]) + 1 if before else 0
-    path = written.rename(folder / f"{_PREFIX}{number}")
+    path = folder / f"{_PREFIX}{number}"
+    atomic_files.publish(written, path)
     for older in before:
         shutil.rmtree(older, ignore_errors=True)
     return Save(path, num_items, time_secs)

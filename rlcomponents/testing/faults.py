@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rlcomponents.runs import node_table, run_folder
-from rlcomponents.testing import links
+from rlcomponents.testing import links, mounts
 
 _SLICE_SECS = 0.1  # A slowed node runs for a part of each.
 _MAX_FILL_BYTES = 2 << 30  # Disks with more room than this are not filled.
@@ -162,8 +162,35 @@ class Faults:
             finally:
                 path.unlink()
 
+    @contextlib.contextmanager
+    def read_only_disk(self) -> Iterator[None]:
+        """Lets no file of the run folder be made or replaced inside the block.
+
+        Files that nodes have open, such as logs, are written on.
+
+        Raises:
+            ValueError: The program has the machine's mounts, or does not run.
+            OSError: The kernel refuses.
+        """
+        pids = [row.pid for row in self._rows().values() if row.pid is not None]
+        if not pids:
+            raise ValueError(f"No program runs in {self._folder.path} now.")
+        with contextlib.ExitStack() as block:
+            try:
+                block.enter_context(mounts.read_only(pids[0], self._folder.path))
+            except PermissionError as error:
+                raise ValueError(
+                    f"The disk of {self._folder.path} cannot be made read-only for the "
+                    f"program alone ({error.strerror}): start it with mounts of its "
+                    "own, `unshare -Urm python launch/...`, and this outside of them."
+                ) from error
+            yield
+
+    def _rows(self) -> dict[str, node_table.NodeRow]:
+        return {row.name: row for row in node_table.read(self._folder.nodes_json)}
+
     def _row(self, node: str) -> node_table.NodeRow:
-        rows = {row.name: row for row in node_table.read(self._folder.nodes_json)}
+        rows = self._rows()
         if node not in rows:
             known = ", ".join(rows) or "none: the program is not running yet"
             raise ValueError(f"There is no node {node!r}; the nodes are {known}.")
@@ -174,8 +201,8 @@ class Fault(NamedTuple):
     """One entry of a schedule.
 
     Attributes:
-        kind: `kill`, `stop`, `slow`, `cut` or `fill_disk`.
-        node: Whom it hits; empty for `fill_disk`.
+        kind: `kill`, `stop`, `slow`, `cut`, `fill_disk` or `read_only_disk`.
+        node: Whom it hits; empty for a disk.
         start_secs: When, from the start of the schedule.
         secs: For how long; 0 for `kill`.
         running_fraction: For `slow`.
@@ -189,7 +216,7 @@ class Fault(NamedTuple):
 
 
 _FAULT = re.compile(
-    r"(?P<kind>kill|stop|slow|cut|fill_disk)(?::(?P<node>[^@]+))?"
+    r"(?P<kind>kill|stop|slow|cut|fill_disk|read_only_disk)(?::(?P<node>[^@]+))?"
     r"@(?P<start>[0-9.]+)(?:\+(?P<secs>[0-9.]+))?(?:x(?P<fraction>[0-9.]+))?"
 )
 
@@ -204,7 +231,7 @@ def parse(text: str) -> Fault:
     if match is not None:
         kind = match["kind"]
         wanted = {
-            "node": kind != "fill_disk",
+            "node": kind not in ("fill_disk", "read_only_disk"),
             "secs": kind != "kill",
             "fraction": kind == "slow",
         }
@@ -220,7 +247,8 @@ def parse(text: str) -> Fault:
             )
     raise ValueError(
         f"{text!r} is no fault: use kill:NODE@START, stop:NODE@START+SECS, "
-        "slow:NODE@START+SECSxFRACTION, cut:NODE@START+SECS or fill_disk@START+SECS."
+        "slow:NODE@START+SECSxFRACTION, cut:NODE@START+SECS, fill_disk@START+SECS or "
+        "read_only_disk@START+SECS."
     )
 
 
@@ -262,6 +290,7 @@ def _do(faults: Faults, fault: Fault) -> None:
             "stop": lambda: faults.stopped(fault.node),
             "cut": lambda: faults.cut_off(fault.node),
             "fill_disk": faults.full_disk,
+            "read_only_disk": faults.read_only_disk,
         }[fault.kind]
         with block():
             time.sleep(fault.secs)

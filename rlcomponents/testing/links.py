@@ -4,12 +4,13 @@ Standard library only; the kernel is asked over netlink, from inside that networ
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+
+from rlcomponents.testing import namespaces
 
 # Of <linux/rtnetlink.h> and <linux/netlink.h>.
 _NEW_ROUTE, _DELETE_ROUTE = 24, 25
@@ -29,15 +30,21 @@ def cut(pid: int, host: str) -> Iterator[None]:
         OSError: The process is in no private network, or the kernel refuses.
     """
     with contextlib.ExitStack() as opened:
-        namespaces = []
+        entered = []
         for path in _namespaces_of(pid):
-            namespaces.append(os.open(path, os.O_RDONLY))
-            opened.callback(os.close, namespaces[-1])
-        _change_route_in(namespaces, _NEW_ROUTE, host)
+            entered.append(os.open(path, os.O_RDONLY))
+            opened.callback(os.close, entered[-1])
+
+        def change(message_type: int) -> None:
+            namespaces.call_in(
+                entered, lambda: _change_route(message_type, host), f"route to {host}"
+            )
+
+        change(_NEW_ROUTE)
         try:
             yield
         finally:
-            _change_route_in(namespaces, _DELETE_ROUTE, host)
+            change(_DELETE_ROUTE)
 
 
 def _namespaces_of(pid: int) -> list[str]:
@@ -52,32 +59,8 @@ def _namespaces_of(pid: int) -> list[str]:
     return paths
 
 
-def _change_route_in(namespaces: Sequence[int], message_type: int, host: str) -> None:
-    """Changes a route from within, by a child: it has one thread, and may enter."""
-    child = os.fork()
-    if child == 0:
-        code = 255
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            for namespace in namespaces:
-                if libc.setns(namespace, 0) != 0:
-                    raise OSError(ctypes.get_errno(), "setns")
-            code = _change_route(message_type, host)
-        except OSError as error:
-            code = error.errno or 255
-        finally:
-            os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code:
-        raise OSError(code, f"{os.strerror(code)}: route to {host}")
-
-
-def _change_route(message_type: int, host: str) -> int:
-    """Adds or removes a route that swallows all that goes to an address.
-
-    Returns:
-        The error number of the kernel's answer; 0 where it has obeyed.
-    """
+def _change_route(message_type: int, host: str) -> None:
+    """Adds or removes a route that swallows all that goes to an address."""
     flags = _REQUEST_AND_ACKNOWLEDGE
     if message_type == _NEW_ROUTE:
         flags |= _CREATE
@@ -91,4 +74,6 @@ def _change_route(message_type: int, host: str) -> int:
         kernel.bind((0, 0))
         kernel.send(header + route)
         answer = kernel.recv(4096)
-    return -int(struct.unpack_from("i", answer, 16)[0])
+    number = -int(struct.unpack_from("i", answer, 16)[0])
+    if number:
+        raise OSError(number, os.strerror(number))

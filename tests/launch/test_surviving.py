@@ -208,7 +208,7 @@ def pace_of(victim, learner, pids, secs):
 
 
 @pytest.mark.integration
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 def test_a_stopped_learner_holds_up_nobody_and_its_late_gradient_is_discarded(
     start, tmp_path
 ):
@@ -232,12 +232,16 @@ def test_a_stopped_learner_holds_up_nobody_and_its_late_gradient_is_discarded(
 
     before = pace_of(victim, "learner-1", others, STOPPED_SECS)
     with victim.stopped_in_mid_gradient("learner/0"):
-        meanwhile = pace_of(victim, "learner-1", others, STOPPED_SECS)
+        for _ in range(5):  # Minutes are alike where the machine gave as much in them.
+            meanwhile = pace_of(victim, "learner-1", others, STOPPED_SECS)
+            given = meanwhile.core_share / before.core_share
+            if given >= 0.9:
+                break
         num_before = discarded()
-    # Where the others wanted a core and did not get it, that was not the learner.
-    taken = min(1.0, meanwhile.core_share / before.core_share)
-    assert meanwhile.updates_per_sec >= 0.8 * taken * before.updates_per_sec
     script.wait_until(lambda: discarded() > num_before, BACK_SECS)
+    if given < 0.9:
+        pytest.skip("The machine was busier than before: whose fault is unknown.")
+    assert meanwhile.updates_per_sec >= 0.8 * min(1.0, given) * before.updates_per_sec
     assert victim.row("learner/0").starts == 0
     script.interrupt()
     assert script.wait()[0] == 130
@@ -292,6 +296,12 @@ def small_disk(tmp_path):
             holder.kill()
 
 
+def lines_about_the_disk(errors):
+    """Returns what the screen has shown of it, whoever of the program said it."""
+    signs = ("CANNOT WRITE", "written again.")
+    return [line for line in errors.splitlines() if any(sign in line for sign in signs)]
+
+
 @pytest.mark.integration
 @pytest.mark.timeout(600)
 def test_a_run_outlives_a_full_disk_and_a_link_that_is_cut(start, small_disk):
@@ -333,12 +343,53 @@ def test_a_run_outlives_a_full_disk_and_a_link_that_is_cut(start, small_disk):
         script.process.wait(5.0)
     exit_code, _, errors = script.wait()
     assert exit_code == 0, errors
-    # One line of each that the user has to know of: results, and replay.
-    lines = [line for line in errors.splitlines() if "CANNOT WRITE" in line]
-    speakers = [line.partition(": ")[0] for line in lines]
-    assert speakers.count("coordinator/0") == 1
-    assert set(speakers) <= {"coordinator/0", "bundle/0", "bundle/1"}
-    assert len(speakers) == len(set(speakers))
+    fails, works = lines_about_the_disk(errors)
+    assert "No space left on device" in fails
+    assert "can be written again" in works
     result = summary.read(folder.summary_json)
     assert (result.reason, result.restarts) == ("max_steps", [])
     assert result.evaluation_return >= 0.8
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(600)
+def test_a_run_outlives_a_disk_that_becomes_read_only(start, small_disk):
+    enter, inside, outside = small_disk
+    script = start(
+        "gorila_dqn",
+        outside.parent,
+        *("--environment=catch", f"--run_dir={inside}/run", *CENTRAL, *SAVED_REPLAY),
+        "--checkpoint_period_secs=1",
+        "--max_steps=12000",
+        under=enter,
+    )
+    victim = Victim(script, outside / "run")
+    folder = victim.folder
+
+    def newest():
+        return checkpoints.latest(folder.checkpoints)
+
+    def updates_of(path):
+        return checkpoints.load(path)[1]["updates"]
+
+    script.wait_until(lambda: newest() is not None, BACK_SECS)
+    with victim.faults.read_only_disk():
+        with pytest.raises(OSError, match="Read-only file system"):
+            (folder.path / "anything").touch()
+        before = newest()
+        rows = metrics.read_last(folder.program_csv)
+        # The file was open before: it is written on, and so tells of training.
+        victim.wait_for_updates(metrics.number(rows, "updates") + 500)
+        with pytest.raises(subprocess.TimeoutExpired):
+            script.process.wait(8.0)  # All that is written now and then is due.
+        assert newest() == before
+        updates = updates_of(before)
+    script.wait_until(lambda: newest() not in (before, None), BACK_SECS)
+    assert updates_of(newest()) > updates
+    exit_code, _, errors = script.wait()
+    assert exit_code == 0, errors
+    fails, works = lines_about_the_disk(errors)
+    assert "Read-only file system" in fails
+    assert "can be written again" in works
+    result = summary.read(folder.summary_json)
+    assert (result.reason, result.restarts) == ("max_steps", [])

@@ -287,4 +287,4 @@ def test_a_log_on_a_full_disk_does_not_end_its_node(run_dir, capsys):
     ending = launcher.launch(program, run_dir.path, on_failure="stop")
     assert ending[:4] == (0, "stopped", "printer/0", "")
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("printer/0: the log cannot be written (No space left")
+    assert line.startswith("printer/0: CANNOT WRITE the log: No space left on device.")

@@ -116,8 +116,35 @@ def test_a_full_disk_does_not_end_printing_and_is_said_once(pipe):
         print("two" * 10_000, file=stream)
         stream.flush()
     [report] = pipe.read_reports()
-    assert report["event"] == "say"
-    assert report["line"].startswith("the log cannot be written (No space left")
+    line = report.pop("line")
+    assert report == {"event": "disk", "what": "the log", "fails": True}
+    assert line.startswith("CANNOT WRITE the log: No space left on device.")
+
+
+def test_a_log_is_tried_again_and_says_that_lines_are_missing(pipe, tmp_path):
+    path = tmp_path / "log"
+    with open("/dev/full", "wb") as full, path.open("wb") as file:
+        descriptor = os.dup(full.fileno())
+        log = node_reports.Log(descriptor, pipe.reports)
+        log.mend()  # Nothing is missing yet.
+        log.write(b"lost\n")
+        log.mend()  # It still fails.
+        os.dup2(file.fileno(), descriptor)  # There is room again.
+        log.mend()
+        log.mend()
+        os.close(descriptor)
+    assert path.read_text() == "(Lines are missing here: the disk took none.)\n"
+    assert [report["fails"] for report in pipe.read_reports()] == [True, False]
+
+
+def test_news_of_the_disk_goes_to_the_launcher_and_into_the_log(pipe, capsys):
+    news = pulse.DiskNews("a/" * 500, True, "CANNOT\nWRITE " + "\N{CROSS MARK}" * 999)
+    pipe.reports.say_of_disk(news)
+    [report] = pipe.read_reports()
+    assert report["what"] == "a/" * 75  # Its end: there the names differ.
+    assert report["line"].startswith("CANNOT WRITE \N{CROSS MARK}")
+    assert len(json.dumps(report)) < 4096
+    assert capsys.readouterr().out == f"{news.line}\n"
 
 
 def test_what_is_printed_is_in_the_log_at_once_and_in_order(pipe, tmp_path):

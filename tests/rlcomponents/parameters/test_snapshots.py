@@ -205,10 +205,11 @@ def test_a_full_disk_is_said_once_and_training_goes_on(path, node, written):
             assert push(made, updates=updates) == ("applied", 0)
             made._writer._write()
         [line] = node.lines
-        assert "parameters-0.npz cannot be written (No space left on device)" in line
+        assert line.startswith(f"CANNOT WRITE {path}: No space left on device.")
         assert_same(array_files.read(path), before)
         full[0] = False
         made._writer._write()
+        assert node.lines[1:] == [f"{path} can be written again."]
     assert_same(array_files.read(path), made.save())
 
 

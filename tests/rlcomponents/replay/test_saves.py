@@ -1,5 +1,8 @@
 """Tests of rlcomponents.replay.saves, on folders without Reverb."""
 
+import os
+import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -42,6 +45,70 @@ def test_a_save_that_was_cut_off_does_not_count(tmp_path, write):
     assert saves.newest(tmp_path) == save
     saves.tidy(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["saved-0"]
+
+
+def test_a_save_is_on_the_disk_before_the_older_one_goes(tmp_path, write, monkeypatch):
+    write(b"old", num_items=1)
+    calls = []
+
+    def note(function, describe):
+        def noted(*args, **kwargs):
+            calls.append(describe(*args))
+            return function(*args, **kwargs)
+
+        return noted
+
+    def synced(descriptor):
+        name = pathlib.Path(os.readlink(f"/proc/self/fd/{descriptor}")).name
+        return "sync", "facts" if name.startswith(".saved.json") else name
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", note(os.fsync, synced))
+        patch.setattr(
+            os, "rename", note(os.rename, lambda old, new: ("rename", new.name))
+        )
+        patch.setattr(
+            shutil, "rmtree", note(shutil.rmtree, lambda path: ("remove", path.name))
+        )
+        write(b"new", num_items=2)
+    assert calls == [
+        ("sync", "items"),
+        ("sync", "facts"),
+        ("rename", "saved.json"),
+        ("sync", "2026"),  # The names in the folder; once more before it is renamed.
+        ("sync", "2026"),
+        ("rename", "saved-1"),
+        ("sync", tmp_path.name),
+        ("remove", "saved-0"),
+    ]
+
+
+@pytest.mark.parametrize("function", ["fsync", "rename"])
+def test_a_disk_that_takes_no_more_leaves_the_save_before(
+    tmp_path, write, monkeypatch, function
+):
+    before = write(b"old", num_items=1)
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, fail)
+        with pytest.raises(OSError, match="disk full"):
+            write(b"new", num_items=2)
+    assert saves.newest(tmp_path) == before
+    saves.check(before)
+
+
+@pytest.mark.parametrize("text", ["", '{"num_items": 7', "[]", "{}"])
+def test_a_save_that_a_power_cut_tore_is_skipped_for_the_one_before(
+    tmp_path, write, text
+):
+    save = write(b"whole", num_items=3)
+    torn = tmp_path / "saved-1"
+    torn.mkdir()
+    (torn / "saved.json").write_text(text)
+    assert saves.newest(tmp_path) == save
 
 
 @pytest.mark.parametrize(

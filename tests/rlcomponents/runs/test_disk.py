@@ -23,10 +23,10 @@ def test_trouble_is_said_once_until_all_is_well_again():
     write(on, "rows")  # The events still fail.
     assert said == [
         "CANNOT WRITE rows: why. Training goes on; what would be written now is lost, "
-        "until there is room again."
+        "until it can be written again."
     ]
     write(on, "events")
-    assert said[1:] == ["events can be written again."]
+    assert said[1:] == ["rows can be written again."]
     write(on, "rows", errno.EROFS)
     assert len(said) == 3
 
@@ -43,6 +43,21 @@ def test_full_disks_and_folders_made_read_only_are_survived(number):
 def test_a_mistake_is_no_trouble_of_the_disk():
     with pytest.raises(IsADirectoryError):
         write(disk.Disk(print), "rows", errno.EISDIR)
+
+
+def test_the_launcher_is_told_what_failed_and_works_again(monkeypatch):
+    told = []
+    node = pulse.Pulse(say_of_disk=told.append)
+    monkeypatch.setattr(pulse, "current", lambda: node)
+    on = disk.Disk()
+    write(on, "rows", errno.EROFS)
+    write(on, "events", errno.EROFS)
+    write(on, "rows")
+    write(on, "events")  # By the name by which it was told of before.
+    assert [(news.what, news.fails) for news in told] == [
+        ("rows", True),
+        ("rows", False),
+    ]
 
 
 def test_the_users_screen_is_told():

@@ -106,6 +106,24 @@ def test_a_disk_with_much_room_is_not_filled(
         pass
 
 
+def test_the_machines_own_disk_is_not_made_read_only(run: run_folder.RunFolder) -> None:
+    read_only = faults.Faults(run.path).read_only_disk()
+
+    with pytest.raises(ValueError, match="start it with mounts of its own"), read_only:
+        pass
+    (run.path / "anything").touch()
+
+
+def test_a_disk_is_made_read_only_for_a_running_program_only(
+    run: run_folder.RunFolder,
+) -> None:
+    node_table.write(run.nodes_json, [])
+
+    read_only = faults.Faults(run.path).read_only_disk()
+    with pytest.raises(ValueError, match="No program runs"), read_only:
+        pass
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -114,6 +132,10 @@ def test_a_disk_with_much_room_is_not_filled(
         ("slow:actor/0@1+2x0.2", faults.Fault("slow", "actor/0", 1.0, 2.0, 0.2)),
         ("cut:parameters/0@1.5+2", faults.Fault("cut", "parameters/0", 1.5, 2.0, 1.0)),
         ("fill_disk@1+2", faults.Fault("fill_disk", "", 1.0, 2.0, 1.0)),
+        (
+            "read_only_disk@1+2",
+            faults.Fault("read_only_disk", "", 1.0, 2.0, 1.0),
+        ),
     ],
 )
 def test_a_schedule_is_read_as_written(text: str, expected: faults.Fault) -> None:
