@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agents import setting_checks
 from launch import command_line, saved_runs
+from rlcomponents import finite
 from rlcomponents.evaluation import normalisation
 
 
@@ -57,7 +58,10 @@ def main(argv: Sequence[str]) -> int:
         if flags.video is not None:
             saved_policy.load(*run).film(flags.video)  # Leaves the score as it is.
             print(f"Film of the first game: {flags.video}")
-    results = policy.play(flags.episodes)
+    try:
+        results = policy.play(flags.episodes)
+    except finite.NonFiniteError as error:
+        command_line.refuse(error)
     print(
         f"{environment} after {policy.agent_steps:,} agent steps, {flags.episodes} "
         f"episodes, {run.config.evaluation_policy}:\n"

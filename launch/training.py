@@ -19,6 +19,7 @@ from rlcomponents.launching import (
     describe,
     endings,
     launcher,
+    open_files,
     placement,
     private_network,
 )
@@ -101,6 +102,7 @@ def _make_ready(
             or run_folder.default_path(agent, config.environment)
         )
         program = build_program(config, str(path.resolve()))
+        open_files.check(program)
         variables = _variables(program, flags.run)
         if plan is None:
             folder = run_folder.RunFolder.create(path)

@@ -23,6 +23,7 @@ from rlcomponents.launching import (
     graph,
     launchpad_runtime,
     node_rows,
+    open_files,
     placement,
     ports,
     private_network,
@@ -107,6 +108,7 @@ def launch(
     choices.check_hang_timeout(hang_timeout_secs)
     private_network.check(network, launch_type)
     _check(program, termination_notice_secs, environment or {}, launch_type)
+    open_files.check(program)
     log_dir = pathlib.Path(run_dir) / "logs"
     log_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:

@@ -161,6 +161,20 @@ def test_a_run_that_never_started_is_refused(empty_folder, refusal):
     assert "never started" in refusal(evaluate.main, "--run_dir=run")
 
 
+def test_an_environment_that_is_no_more_finite_is_refused(
+    users_game, capsys, empty_folder
+):
+    make_run("run", users_game)
+    config = json.loads((empty_folder / "run" / "config.json").read_text())
+    config["environment"] = "module:guessing:Breaking"  # After 30 games.
+    (empty_folder / "run" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SystemExit) as ending:
+        evaluate.main(["--run_dir=run", "--episodes=40"])
+    assert ending.value.code == 2
+    [sentence] = capsys.readouterr().err.splitlines()
+    assert ": episode 40, step 1: reward is nan, the last of 10 in a row" in sentence
+
+
 def test_a_users_environment_that_went_wrong_is_refused(
     users_game, refusal, empty_folder
 ):
