@@ -46,7 +46,6 @@ MODULES = (
     Module("numba", "numba", "numba.njit(lambda x: x + 1)(1)"),
     Module("tree", "dm-tree", "tree.flatten([1])"),
     Module("ale_py", "ale-py", "ale_py.ALEInterface()"),
-    Module("cv2", "opencv-python-headless", "cv2.getVersionString()"),
     Module("mujoco", "mujoco", "mujoco.MjModel.from_xml_string('<mujoco/>')"),
 )
 """The extension modules. Those of extras that are not installed are not missed."""

@@ -14,14 +14,13 @@ import pathlib
 from typing import Any
 
 import ale_py
-import cv2
 import dm_env
 import numpy as np
 from ale_py import roms
 from dm_env import specs as dm_env_specs
 
 from rlcomponents import seeding, specs, states
-from rlcomponents.environments import checker, time_steps
+from rlcomponents.environments import area_scaling, checker, time_steps
 
 _SIZE = 84  # Height and width of a frame, in pixels.
 
@@ -155,7 +154,9 @@ class Atari(dm_env.Environment):
             else emulator.getMinimalActionSet()
         )
         # The raw frames to be pooled; they take turns.
-        self._screens = np.zeros((2, *emulator.getScreenDims()), np.uint8)
+        height, width = emulator.getScreenDims()
+        self._screens = np.zeros((2, height, width), np.uint8)
+        self._scaler = area_scaling.AreaScaler(height, width, _SIZE)
         self._stack = np.zeros((_SIZE, _SIZE, settings.stack_frames), np.uint8)
         self._observation_spec = specs.FrameStack(
             self._stack.shape, np.uint8, 0, 255, "frames"
@@ -298,7 +299,7 @@ class Atari(dm_env.Environment):
     def _look(self) -> np.ndarray:
         """Returns what is on the screen, `[84, 84]`."""
         self._emulator.getScreenGrayscale(self._screens[0])
-        return _shrink(self._screens[0])
+        return self._scaler.scale(self._screens[0], self._screens[0])
 
     def _play(self, action: Any) -> tuple[float, np.ndarray]:
         """Holds one action; returns the reward and the pooled `[84, 84]` frame."""
@@ -317,14 +318,8 @@ class Atari(dm_env.Environment):
                 num_screens += 1
             if ended:
                 break
-        if num_screens == 2:
-            np.maximum(self._screens[0], self._screens[1], out=self._screens[0])
-        return reward, _shrink(self._screens[0])
-
-
-def _shrink(screen: np.ndarray) -> np.ndarray:
-    """Scales a `[height, width]` uint8 screen to `[84, 84]` by area."""
-    return cv2.resize(screen, (_SIZE, _SIZE), interpolation=cv2.INTER_AREA)
+        newest = self._screens[num_screens - 1]
+        return reward, self._scaler.scale(self._screens[0], newest)
 
 
 def _push(stack: np.ndarray, frame: np.ndarray) -> np.ndarray:

@@ -1,46 +1,24 @@
-"""The inner loops of the update rules, compiled.
+"""The inner loops of the update rules; see `rlcomponents.kernels`.
 
-Kernels are compiled at their first call and cached on disk (next to this file, or in
-the user's cache folder where that is read-only). They release the GIL, so that the
-threads of a server overlap. No fast-math: it lets rounding depend on where a loop is
-cut. Nothing is checked here; `update_rules.UpdateRule.apply` does.
+Nothing is checked here; `update_rules.UpdateRule.apply` does.
 """
 
-import warnings
-from collections.abc import Callable
-
-import numba
 import numpy as np
+
+from rlcomponents import kernels
 
 _Array = np.ndarray
 _Scalar = np.float32
 
 
-def _kernel(function: Callable[..., None]) -> Callable[..., None]:
-    """Compiles at the first call, once a machine where there is a folder to cache in.
-
-    The NumPy error model (no check for a division by 0) lets loops use vector
-    instructions.
-    """
-    try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError as error:
-        warnings.warn(
-            f"{error}: every process compiles its update rules again, which takes a "
-            "second. Set NUMBA_CACHE_DIR to a folder that can be written.",
-            stacklevel=2,
-        )
-        return numba.njit(nogil=True, error_model="numpy")(function)
-
-
-@_kernel
+@kernels.compiled
 def sgd(parameters: _Array, gradient: _Array, learning_rate: _Scalar) -> None:
     """See `update_rules.SGD`."""
     for i in range(parameters.size):
         parameters[i] -= learning_rate * gradient[i]
 
 
-@_kernel
+@kernels.compiled
 def momentum_sgd(
     parameters: _Array,
     gradient: _Array,
@@ -56,7 +34,7 @@ def momentum_sgd(
         parameters[i] -= learning_rate * m
 
 
-@_kernel
+@kernels.compiled
 def adagrad(
     parameters: _Array,
     gradient: _Array,
@@ -72,7 +50,7 @@ def adagrad(
         parameters[i] -= learning_rate * g / (np.sqrt(s) + epsilon)
 
 
-@_kernel
+@kernels.compiled
 def rmsprop(
     parameters: _Array,
     gradient: _Array,
@@ -90,7 +68,7 @@ def rmsprop(
         parameters[i] -= learning_rate * g / np.sqrt(s + epsilon)
 
 
-@_kernel
+@kernels.compiled
 def adam(
     parameters: _Array,
     gradient: _Array,

@@ -17,18 +17,6 @@ def test_a_kernel_is_compiled_for_one_signature_only():
     assert len(update_kernels.sgd.signatures) == 1
 
 
-def test_kernels_work_where_no_folder_can_keep_them(monkeypatch):
-    def njit(*, cache=False, **options):
-        if cache:
-            raise RuntimeError("no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(update_kernels.numba, "njit", njit)
-    with pytest.warns(UserWarning, match="Set NUMBA_CACHE_DIR"):
-        kernel = update_kernels._kernel(lambda: "ran")
-    assert kernel() == "ran"
-
-
 @pytest.mark.integration
 def test_processes_that_compile_at_once_share_one_cache(tmp_path):
     code = (
