@@ -14,5 +14,8 @@ Nodes share a run through its folder and nothing else. No TensorFlow in here.
 - `checkpoints`: saved states that survive a crash at any moment.
 - `summary`: what a run came to, as JSON.
 - `progress`: the live view of the launcher.
+- `live_view`: its lines: progress, a table of the nodes, the last evaluation.
+- `terminal_block`: lines on a terminal that are replaced in place.
+- `readable`: numbers as people read them.
 - `curve`: the picture of returns over agent steps.
 """

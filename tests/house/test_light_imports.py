@@ -58,6 +58,16 @@ LAUNCHER = (
 )
 FRAMEWORKS = ("jax", "reverb", "sonnet", "tensorflow", "torch")
 
+# What nodes load; only the launcher, which draws, pays for what lays a picture out.
+NODES = (
+    "agents.asynchronous.tf_nodes",
+    "agents.dqn.nodes",
+    "agents.gorila_dqn.nodes",
+    "agents.gorila_dqn.servers",
+    "rlcomponents.launching.node_process",
+    "rlcomponents.nodes.coordinator",
+)
+
 # Imports the modules in turn where `blocked` packages are missing, and prints for each
 # what went wrong or which of the `reported` packages it was the first to load.
 PROBE = """
@@ -103,6 +113,13 @@ def pure_complaints() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def launcher_complaints() -> dict[str, str]:
     return probe(LAUNCHER, reported=FRAMEWORKS)
+
+
+def test_nodes_do_not_load_what_draws_the_live_view():
+    assert set(probe(NODES, reported=["rich"]).values()) == {""}
+    assert probe(["rlcomponents.runs.progress"], reported=["rich"]) == {
+        "rlcomponents.runs.progress": "loads ['rich']"
+    }
 
 
 @pytest.mark.parametrize("module", PURE)
