@@ -12,7 +12,6 @@ JSON file, from which `predict_scaling.py` makes its model.
 """
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
@@ -53,6 +52,7 @@ FLAGS: Mapping[str, Any] = {
     "evaluation_period_steps": 40_000_000,
 }
 _SETTLE_SECS = 3.0
+_QUIET_CORES = 0.1  # What else may be going on in a window that counts as quiet.
 _MIN_UPDATES = 20  # Of each bundle: TensorFlow has traced then.
 
 
@@ -61,7 +61,7 @@ class Moment(NamedTuple):
 
     Attributes:
         time_secs: Now.
-        cpu_secs: Of the program's nodes, by group; `launcher` is one.
+        cpu_secs: Of the program's nodes, by group.
         machine_secs: CPU time of everything on this machine.
         memory_bytes: Resident, all nodes together.
     """
@@ -124,10 +124,11 @@ def measure_program(
         num_bundles: How many.
         folder: Does not exist; it is removed afterwards.
         secs: Of each window.
-        num_windows: How often it is measured.
+        num_windows: How many count: where others use the machine, up to twice as many
+            are measured, and the quietest count.
 
     Returns:
-        The median of the windows, and lowest and highest updates per second.
+        The median of those windows, and lowest and highest updates per second.
     """
     run = run_folder.RunFolder(folder / "run")
     settings = {**flags, "num_bundles": num_bundles, "lp_launch_type": "local_mp"}
@@ -147,16 +148,7 @@ def measure_program(
         warm_secs = time.monotonic() - start_secs
         program.resume()
         time.sleep(_SETTLE_SECS)
-        moments = [look(run)]
-        for _ in range(num_windows):
-            time.sleep(secs)
-            moments.append(look(run))
-        time.sleep(1.5)  # For the rows of the last second.
-        rows = metrics.MetricsFile(run.program_csv).read_new()
-        windows = [
-            summarise(rows, before, after)
-            for before, after in itertools.pairwise(moments)
-        ]
+        windows, memory_bytes = _measure_windows(run, secs, num_windows)
     finally:
         program.end()
         shutil.rmtree(folder, ignore_errors=True)
@@ -166,7 +158,7 @@ def measure_program(
         **{key: statistics.median(w[key] for w in windows) for key in windows[0]},
         "updates_per_sec_low": min(rates),
         "updates_per_sec_high": max(rates),
-        "memory_gib": moments[-1].memory_bytes / 2**30,
+        "memory_gib": memory_bytes / 2**30,
         "warm_secs": warm_secs,
         "load_before": load,
     }
@@ -254,6 +246,27 @@ def describe(point: Mapping[str, float]) -> str:
         f"{1e3 * point['shards_cpu_secs']:.2f}; others used "
         f"{point['others_cores']:.2f} cores; warm after {point['warm_secs']:.0f} s"
     )
+
+
+def _measure_windows(
+    run: run_folder.RunFolder, secs: float, num_windows: int
+) -> tuple[list[dict[str, float]], int]:
+    """Returns the quietest windows, and how much memory the program has."""
+    rows: list[metrics.Row] = []
+    file = metrics.MetricsFile(run.program_csv)
+    windows: list[dict[str, float]] = []
+    before = look(run)
+    while len(windows) < 2 * num_windows:
+        time.sleep(secs)
+        after = look(run)
+        rows += file.read_new()
+        windows.append(summarise(rows, before, after))
+        before = after
+        quiet = [each for each in windows if each["others_cores"] <= _QUIET_CORES]
+        if len(quiet) >= num_windows:
+            break
+    windows.sort(key=lambda each: each["others_cores"])
+    return windows[:num_windows], before.memory_bytes
 
 
 def _parse_options() -> argparse.Namespace:

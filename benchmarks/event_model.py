@@ -6,8 +6,8 @@ push. What they compute takes a random time; what they wait for comes of the oth
 
 - Every worker and every shard is a process that does one thing at a time, in the order
   in which it was asked.
-- Processes either share the cores of one machine, which are divided equally among those
-  that compute (processor sharing), or have a machine with one core each.
+- Processes either share the cores of one machine, which those that compute have in
+  turn, a slice of time each, or have a machine with one core each.
 - A message occupies the sender's link and the receiver's, one message at a time in each
   direction, and is passed on while it is still coming in.
 - A shard counts the updates it applied. How stale a gradient is, and whether it is
@@ -85,6 +85,8 @@ class Program:
         max_staleness_updates: Older gradients are discarded. None: none are.
         cores: Of the one machine that all processes share. None: each has a machine of
             its own, with one core.
+        slice_secs: Work that a process does on a shared core before others' turn. By
+            default what Linux, whose slice ends with a tick, comes to.
         busy_speed: Speed of each core while others compute as well; 1 is as alone.
         network_bytes_per_sec: Of each machine's link, in each direction. None:
             messages take no time but the latency.
@@ -102,6 +104,7 @@ class Program:
     shard_push: Cost = Cost()
     max_staleness_updates: int | None = None
     cores: float | None = None
+    slice_secs: float = 0.003
     busy_speed: float = 1.0
     network_bytes_per_sec: float | None = None
     latency_secs: float = 0.0
@@ -246,7 +249,12 @@ class _Simulation:
         )
         self._shared = None
         if program.cores is not None:
-            self._shared = queueing.Machine(clock, program.cores, program.busy_speed)
+            self._shared = queueing.Machine(
+                clock,
+                program.cores,
+                slice_secs=program.slice_secs,
+                busy_speed=program.busy_speed,
+            )
         self._shards = [self._make_process() for _ in range(program.num_shards)]
         self._versions = [0] * program.num_shards
         self._counts = _Counts()

@@ -4,13 +4,17 @@ Used by `event_model`; knows nothing of learning. Nothing here takes real time.
 """
 
 import dataclasses
+import functools
 import heapq
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable
 
 Then = Callable[[], None]
 """What happens next."""
+
+_ROUNDING_SECS = 1e-12
 
 
 class Clock:
@@ -45,61 +49,69 @@ class Clock:
 
 
 class Machine:
-    """Cores, divided equally among the processes that compute."""
+    """Cores, given in turn to the processes that have something to do.
 
-    def __init__(self, clock: Clock, cores: float, busy_speed: float = 1.0) -> None:
+    Who has had a core for a slice of time goes behind those that wait for one. Slices
+    of no length would be processor sharing.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        cores: float,
+        *,
+        slice_secs: float = math.inf,
+        busy_speed: float = 1.0,
+    ) -> None:
         """Stores its settings.
 
         Args:
             clock: Of the simulation.
-            cores: How many; a fraction where others have the rest.
-            busy_speed: Speed of each while more than one process computes.
+            cores: How many; of a fraction, each is slower in proportion, as where
+                others use the machine, too.
+            slice_secs: Work that a process does before it lets others go on.
+            busy_speed: Speed of each core where more than one process computes as a
+                slice begins.
         """
         self._clock = clock
-        self._cores = cores
+        self._num_cores = math.ceil(cores)
+        self._speed = cores / self._num_cores
+        self._slice_secs = slice_secs
         self._busy_speed = busy_speed
-        # Work given so far to each job that was there from the start. A job ends when
-        # this comes to its mark, so that no change of speed touches any job.
-        self._given_secs = 0.0
-        self._since_secs = 0.0
-        self._jobs: list[tuple[float, int, Then]] = []
-        self._order = itertools.count()
-        self._planned = 0
+        self._waiting: deque[Process] = deque()
+        self._num_running = 0
 
-    def compute(self, secs: float, then: Then) -> None:
-        """Does work that takes so long on a core of its own."""
-        self._advance()
-        heapq.heappush(self._jobs, (self._given_secs + secs, next(self._order), then))
-        self._plan()
+    def wake(self, process: "Process") -> None:
+        """Gives a process a core as soon as it is its turn."""
+        self._waiting.append(process)
+        self._fill_cores()
 
-    def _speed(self) -> float:
-        num = len(self._jobs)
-        return min(1.0, self._cores / num) * (self._busy_speed if num > 1 else 1.0)
+    def _fill_cores(self) -> None:
+        while self._waiting and self._num_running < self._num_cores:
+            self._num_running += 1
+            self._run(self._waiting.popleft(), self._slice_secs)
 
-    def _advance(self) -> None:
-        now_secs = self._clock.now_secs
-        if self._jobs:
-            self._given_secs += (now_secs - self._since_secs) * self._speed()
-        self._since_secs = now_secs
+    def _run(self, process: "Process", slice_secs: float) -> None:
+        """Lets a process go on, to the end of its job or of its slice."""
+        work_secs = min(process.jobs[0].left_secs, slice_secs)
+        num_busy = self._num_running + len(self._waiting)
+        speed = self._speed * (self._busy_speed if num_busy > 1 else 1.0)
+        then = functools.partial(self._stop, process, work_secs, slice_secs - work_secs)
+        self._clock.at(self._clock.now_secs + work_secs / speed, then)
 
-    def _plan(self) -> None:
-        """Plans the next end; what was planned before no longer holds."""
-        self._planned += 1
-        if self._jobs:
-            planned = self._planned
-            left_secs = max(0.0, self._jobs[0][0] - self._given_secs)
-            self._clock.at(
-                self._clock.now_secs + left_secs / self._speed(),
-                lambda: self._end(planned),
-            )
-
-    def _end(self, planned: int) -> None:
-        if planned != self._planned:
+    def _stop(self, process: "Process", work_secs: float, slice_secs: float) -> None:
+        process.jobs[0].left_secs -= work_secs
+        if process.jobs[0].left_secs <= _ROUNDING_SECS:
+            process.jobs.popleft().then()
+        if process.jobs and slice_secs > _ROUNDING_SECS:
+            self._run(process, slice_secs)
             return
-        self._advance()
-        _, _, then = heapq.heappop(self._jobs)
-        self._plan()
-        then()
+        self._num_running -= 1
+        if process.jobs:
+            self._waiting.append(process)
+        else:
+            process.rest()
+        self._fill_cores()
 
 
 @dataclasses.dataclass
@@ -119,41 +131,53 @@ class Link:
     in_secs: float = 0.0
 
 
+@dataclasses.dataclass
+class Job:
+    """Something to do.
+
+    Attributes:
+        left_secs: Work that is left of it, on a core of its own.
+        then: What happens when it is done.
+    """
+
+    left_secs: float
+    then: Then
+
+
 class Process:
     """Does one thing at a time, in the order asked.
 
     Attributes:
+        jobs: What it has to do, by order.
         link: To the network.
     """
 
     def __init__(self, clock: Clock, machine: Machine) -> None:
         """Has nothing to do yet."""
+        self.jobs: deque[Job] = deque()
         self.link = Link()
         self._clock = clock
         self._machine = machine
-        self._queue: deque[tuple[float, Then]] = deque()
-        self._since_secs = 0.0
+        self._since_secs: float | None = None
         self._before_secs = 0.0
 
     def do(self, secs: float, then: Then) -> None:
         """Does so much work when all that was asked before is done."""
-        self._queue.append((secs, then))
-        if len(self._queue) == 1:
+        self.jobs.append(Job(secs, then))
+        if self._since_secs is None:
             self._since_secs = self._clock.now_secs
-            self._machine.compute(secs, self._end)
+            self._machine.wake(self)
+
+    def rest(self) -> None:
+        """Has nothing to do until it is asked again. For its machine."""
+        self._before_secs = self.busy_secs()
+        self._since_secs = None
 
     def busy_secs(self) -> float:
         """Returns how long it had something to do, in all."""
-        now_secs = self._clock.now_secs
-        return self._before_secs + (now_secs - self._since_secs if self._queue else 0.0)
-
-    def _end(self) -> None:
-        _, then = self._queue.popleft()
-        if self._queue:
-            self._machine.compute(self._queue[0][0], self._end)
-        else:
-            self._before_secs += self._clock.now_secs - self._since_secs
-        then()
+        if self._since_secs is None:
+            return self._before_secs
+        return self._before_secs + self._clock.now_secs - self._since_secs
 
 
 class Network:

@@ -24,8 +24,6 @@ import numpy as np
 FITTED = (1, 2, 4)
 """Numbers of bundles to which the model is fitted."""
 
-LAN_LATENCY_SECS = 50e-6
-
 _LATENCY_ROUNDS = 8
 
 Point = Mapping[str, float]
@@ -167,34 +165,15 @@ def on_this_machine(found: Fit, point: Point) -> event_model.Program:
     cores = found.cores - found.other_nodes_cores - point["others_cores"]
     return dataclasses.replace(
         found.program,
-        workers=_bundles(found.program, int(point["bundles"])),
+        workers=bundles(found.program, int(point["bundles"])),
         cores=max(0.1, cores),
     )
 
 
-def on_machines(
-    found: Fit, num_bundles: int, num_shards: int, gbit_per_sec: float
-) -> event_model.Program:
-    """Returns a program in which each process has a machine with one core.
-
-    Args:
-        found: The fitted model.
-        num_bundles: How many.
-        num_shards: How many.
-        gbit_per_sec: Of each machine's link, in each direction.
-    """
-    return dataclasses.replace(
-        found.program,
-        workers=_bundles(found.program, num_bundles),
-        num_shards=num_shards,
-        network_bytes_per_sec=gbit_per_sec * 1e9 / 8,
-        latency_secs=found.program.latency_secs + LAN_LATENCY_SECS,
-    )
-
-
-def _bundles(
+def bundles(
     program: event_model.Program, number: int
 ) -> tuple[event_model.Workers, ...]:
+    """Returns so many of the bundle that a program of one has."""
     (bundle,) = program.workers
     return (dataclasses.replace(bundle, number=number),)
 

@@ -1,5 +1,6 @@
 """Tests of benchmarks.queueing: times by hand."""
 
+import pytest
 import queueing
 
 
@@ -12,10 +13,10 @@ def noting(clock, ends, name):
     return lambda: ends.update({name: clock.now_secs})
 
 
-def computed(works, *, cores, busy_speed=1.0):
+def computed(works, **settings):
     """Returns when each of some processes has done its work, all begun at 0."""
     clock, ends = queueing.Clock(), {}
-    machine = queueing.Machine(clock, cores, busy_speed)
+    machine = queueing.Machine(clock, **settings)
     for name, secs in works.items():
         queueing.Process(clock, machine).do(secs, noting(clock, ends, name))
     run(clock)
@@ -37,27 +38,48 @@ def sent(*messages, bytes_per_sec, latency_secs=0.0):
     return ends
 
 
-def test_two_processes_share_a_core_equally():
+def test_processes_have_a_core_in_turn_a_slice_each():
+    # a 0-1, b 1-2, a 2-3 and ends, b 3-5.
+    works = {"a": 2.0, "b": 3.0}
+    assert computed(works, cores=1, slice_secs=1.0) == {"a": 3.0, "b": 5.0}
+
+
+def test_without_slices_who_has_a_core_keeps_it():
+    assert computed({"a": 2.0, "b": 3.0}, cores=1) == {"a": 2.0, "b": 5.0}
+
+
+def test_short_slices_share_a_core_equally():
     # Half speed each until a has had its 1 s, at 2 s; b has 2 s left then.
-    assert computed({"a": 1.0, "b": 3.0}, cores=1) == {"a": 2.0, "b": 4.0}
+    ends = computed({"a": 1.0, "b": 3.0}, cores=1, slice_secs=0.001)
+    assert ends == {"a": pytest.approx(2.0, abs=0.002), "b": pytest.approx(4.0)}
 
 
 def test_as_many_processes_as_cores_do_not_wait():
-    assert computed({"a": 1.0, "b": 3.0}, cores=2) == {"a": 1.0, "b": 3.0}
+    works = {"a": 1.0, "b": 3.0}
+    assert computed(works, cores=2, slice_secs=0.5) == {"a": 1.0, "b": 3.0}
 
 
-def test_three_processes_share_two_cores():
-    # Two thirds of a core each until 3 s; b and c then have one each for their 2 s.
-    assert computed({"a": 2.0, "b": 4.0, "c": 4.0}, cores=2) == {
-        "a": 3.0, "b": 5.0, "c": 5.0
-    }  # fmt: skip
+def test_a_part_of_the_cores_is_slower_cores():
+    assert computed({"a": 3.0, "b": 3.0}, cores=1.5) == {"a": 4.0, "b": 4.0}
 
 
 def test_cores_that_are_busy_together_are_slower():
-    # Half speed until a ends; b has 1 s left then, which it does at full speed.
-    assert computed({"a": 1.0, "b": 2.0}, cores=2, busy_speed=0.5) == {
-        "a": 2.0, "b": 3.0
-    }  # fmt: skip
+    # As a slice begins: a is alone then; b is not in its first second of work, which
+    # takes two, and is in its second.
+    works = {"a": 1.0, "b": 2.0}
+    ends = computed(works, cores=2, slice_secs=1.0, busy_speed=0.5)
+    assert ends == {"a": 1.0, "b": 3.0}
+
+
+def test_a_process_that_goes_on_at_once_keeps_its_slice():
+    # a does two things of 1 s in one slice of 2 s; b waits for all of it.
+    clock, ends = queueing.Clock(), {}
+    machine = queueing.Machine(clock, 1.0, slice_secs=2.0)
+    a, b = queueing.Process(clock, machine), queueing.Process(clock, machine)
+    a.do(1.0, lambda: a.do(1.0, noting(clock, ends, "a")))
+    b.do(1.0, noting(clock, ends, "b"))
+    run(clock)
+    assert ends == {"a": 2.0, "b": 3.0}
 
 
 def test_a_process_does_one_thing_at_a_time_in_order():

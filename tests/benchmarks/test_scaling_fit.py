@@ -5,6 +5,8 @@ import dataclasses
 import event_model
 import pytest
 import scaling_fit
+import scaling_prediction
+import scaling_report
 
 GAME = "suite:game"
 SIZES = (1_000, 10_000, 100_000)
@@ -38,7 +40,7 @@ def make_results(numbers=(1, 2, 4, 8)):
         true = scaling_fit._slower(ALONE, TRUE["bundle_factor"], TRUE["shard_factor"])
         true = dataclasses.replace(
             true,
-            workers=scaling_fit._bundles(true, number),
+            workers=scaling_fit.bundles(true, number),
             busy_speed=TRUE["busy_speed"],
             latency_secs=LATENCY_SECS,
             cores=2.0 - 0.1 - 0.3,
@@ -112,9 +114,14 @@ def test_an_error_is_relative_to_what_was_measured():
     assert compared.error("updates_per_sec") == pytest.approx(0.25)
 
 
+def test_sizes_that_are_missing_are_named():
+    with pytest.raises(ValueError, match=r"with \[1, 2\] bundles: \[1, 2, 4\] are"):
+        scaling_fit.fit(make_results(numbers=(1, 2)), GAME)
+
+
 def test_machines_of_their_own_share_no_cores():
     found = scaling_fit.fit(make_results(), GAME)
-    program = scaling_fit.on_machines(found, 100, 31, gbit_per_sec=10)
+    program = scaling_prediction.on_machines(found, 100, 31, gbit_per_sec=10)
     assert program.cores is None
     assert program.num_shards == 31
     assert program.workers[0].number == 100
@@ -122,6 +129,24 @@ def test_machines_of_their_own_share_no_cores():
     assert program.latency_secs == pytest.approx(LATENCY_SECS + 50e-6, rel=0.01)
 
 
-def test_sizes_that_are_missing_are_named():
-    with pytest.raises(ValueError, match=r"with \[1, 2\] bundles: \[1, 2, 4\] are"):
-        scaling_fit.fit(make_results(numbers=(1, 2)), GAME)
+def test_a_prediction_says_how_much_waiting_costs():
+    found = scaling_fit.fit(make_results(), GAME)
+    alone, many = (
+        scaling_prediction.predict(found, number, 1, gbit_per_sec=10)
+        for number in (1, 60)
+    )
+    assert alone.efficiency == pytest.approx(1.0, rel=0.02)
+    assert many.efficiency < 0.5
+    assert many.result.updates_per_sec <= many.bound_updates_per_sec * 1.02
+    assert many.discarded_fraction == 0.0  # 60 bundles are never 100 updates late.
+
+
+def test_the_report_names_errors_and_the_knee():
+    results = make_results()
+    found = scaling_fit.fit(results, GAME)
+    prediction = scaling_prediction.predict(found, 3, 2, gbit_per_sec=1)
+    text = "\n".join(scaling_report.summarise(results, [prediction]))
+    assert "8 bundles, which the fit has not seen: updates/s are +0%" in text
+    assert "3 bundles, 2 shards, 1 Gbit/s" in text
+    knee = f"The knee is at {prediction.bounds.knee_bundles:.0f} bundles"
+    assert knee in text
