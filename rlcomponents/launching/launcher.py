@@ -122,11 +122,12 @@ def launch(
         nodes: list[watched.Node] = []
         shown_on = screen.Screen(on_tick, on_message)
         folder = run_folder.RunFolder(pathlib.Path(run_dir))
-        table = node_rows.NodeRows(folder.nodes_json, nodes, hosts)
+        calls = graph.calls(program)
+        table = node_rows.NodeRows(folder.nodes_json, nodes, hosts, calls=calls)
         supervisor = supervision.Supervisor(
             nodes,
             wake,
-            calls=graph.calls(program),
+            calls=calls,
             notice_secs=termination_notice_secs,
             hang_timeout_secs=hang_timeout_secs,
             restart_nodes=launch_type == "local_mp" and on_failure != "stop",

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ class NodeRows:
         nodes: Sequence[watched.Node],
         hosts: Mapping[str, str],
         *,
+        calls: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Writes nothing yet.
@@ -50,11 +52,13 @@ class NodeRows:
             path: The file.
             nodes: All of the program's; the list may grow.
             hosts: Addresses of their own of those that have some, by name.
+            calls: The nodes that each calls, by name.
             clock: Returns seconds as those in `watched.Signs`.
         """
         self._path = path
         self._nodes = nodes
         self._hosts = hosts
+        self._calls = calls
         self._clock = clock
         # Who writes the run's results into the same folder says that it is full.
         self._disk = disk.Disk(lambda line: None)
@@ -98,6 +102,7 @@ class NodeRows:
             cpu_fraction=cpu_fraction,
             memory_bytes=usage.memory_bytes,
             host=self._hosts.get(node.name),
+            calls=tuple(self._calls.get(node.name, ())),
             **shown,
             **(measured if not node.ended else {}),
         )

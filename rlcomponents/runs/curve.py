@@ -3,6 +3,7 @@
 import io
 import math
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -110,9 +111,14 @@ def columns(path: pathlib.Path, names: tuple[str, ...]) -> np.ndarray:
     A run that was resumed from a checkpoint goes through some steps a second time; the
     rows of the first time are left out.
     """
+    return columns_of(metrics.MetricsFile(path).read_new(), names)
+
+
+def columns_of(all_rows: Sequence[metrics.Row], names: tuple[str, ...]) -> np.ndarray:
+    """Returns the same of rows that were read before."""
     rows = []
     first_step_after = math.inf
-    for row in reversed(metrics.MetricsFile(path).read_new()):
+    for row in reversed(all_rows):
         fields = [row[name] for name in names]
         values = [field if isinstance(field, float) else math.nan for field in fields]
         if math.isnan(values[0]) or math.isnan(values[1]):

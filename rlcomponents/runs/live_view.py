@@ -21,9 +21,7 @@ _COLUMN_GAP = 2
 _STATE_CHARACTERS, _TROUBLE_CHARACTERS = 12, 24  # Kept free for the states.
 _MIN_NUMBER_CHARACTERS = 5  # So that columns do not come and go with digits.
 _SMALL_TABLE_LINES = 4  # Titles, two rows, and how many more there are.
-_WAIT_SECS = 1.0  # Shorter waits are part of the work.
-_SILENCE_SECS, _START_SILENCE_SECS = 10.0, 60.0  # Nothing comes while libraries load.
-_SHARDS = "parameters"
+_COLOURS = {node_table.GOOD: None, node_table.BUSY: BUSY, node_table.BAD: BAD}
 _ESCAPE_CODE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -119,15 +117,10 @@ class _Entry(NamedTuple):
         return any(_state(row)[1] is not None for row in self.rows)
 
     def sum(self, column: str) -> float | None:
-        values = [getattr(row, column) for row in self.rows]
-        known = [value for value in values if value is not None]
-        return sum(known) if known else None
+        return node_table.total(self.rows, column)
 
     def sum_of_work(self, column: str) -> float | None:
-        """Each shard has its part in every update: together they do as many as one."""
-        total = self.sum(column)
-        is_shards = self.rows[0].name.startswith(f"{_SHARDS}/")
-        return total / len(self.rows) if total is not None and is_shards else total
+        return node_table.total_of_work(self.rows, column)
 
 
 def _entries(rows: Sequence[node_table.NodeRow], room: int) -> tuple[list[_Entry], int]:
@@ -141,7 +134,7 @@ def _entries(rows: Sequence[node_table.NodeRow], room: int) -> tuple[list[_Entry
     room -= are_threads
     roles = collections.defaultdict(list)
     for row in rows:
-        roles[row.name.rpartition("/")[0]].append(row)
+        roles[row.group].append(row)
     largest = sorted(roles, key=lambda role: -len(roles[role]))
     grouped: set[str] = set()
     num_entries = len(rows)
@@ -187,9 +180,7 @@ def _rate(column: str) -> Callable[[_Entry], str]:
 
 
 def _staleness(entry: _Entry) -> str:
-    ages = [row.staleness_updates for row in entry.rows]
-    known = [age for age in ages if age is not None]
-    return readable.short(sum(known) / len(known)) if known else ""
+    return _number_or_blank(node_table.mean(entry.rows, "staleness_updates"))
 
 
 def _discarded(entry: _Entry) -> str:
@@ -279,18 +270,8 @@ def _entry_state(entry: _Entry) -> Field:
 
 def _state(row: node_table.NodeRow) -> tuple[str, str | None]:
     """Returns how a node is, in words of which the first is enough, and a colour."""
-    patience_secs = _SILENCE_SECS if row.steps else _START_SILENCE_SECS
-    is_alive = row.state in ("starting", "running")
-    words, colour = row.state, None
-    if row.state == "died":
-        colour = BAD
-    elif is_alive and row.silent_secs > patience_secs:
-        words, colour = f"silent for {row.silent_secs:.0f} s", BAD
-    elif is_alive and row.waiting_for and row.waiting_secs >= _WAIT_SECS:
-        words, colour = f"waits for {row.waiting_for}", BUSY
-    if row.starts:
-        words += f", restarted {row.starts}x"
-    return words, colour
+    words, level = node_table.condition(row)
+    return words, _COLOURS[level]
 
 
 def _number_or_blank(value: float | None) -> str:

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import pathlib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rlcomponents.runs import atomic_files
 
@@ -25,6 +26,13 @@ SHOWN = (
     "replay_capacity_items",
 )
 """Numbers that a node may show in its pulse: fields of a `NodeRow`."""
+
+GOOD, BUSY, BAD = "good", "busy", "bad"
+"""How a node is: all is well, it waits for others, it is in trouble."""
+
+_WAIT_SECS = 1.0  # Shorter waits are part of the work.
+_SILENCE_SECS, _START_SILENCE_SECS = 10.0, 60.0  # Nothing comes while libraries load.
+_SHARDS = "parameters"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,6 +70,7 @@ class NodeRow:
         host: Address at which its servers listen. None without servers, or where it
             shares the address with other nodes.
         log_path: Its log file.
+        calls: Names of the nodes that it was given handles of.
     """
 
     name: str
@@ -89,6 +98,65 @@ class NodeRow:
     replay_items: float | None = None
     replay_capacity_items: float | None = None
     host: str | None = None
+    calls: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """What it is: all nodes of a group do the same."""
+        return self.name.rpartition("/")[0]
+
+
+class Condition(NamedTuple):
+    """How a node is.
+
+    Attributes:
+        words: For people; the first of them is enough.
+        level: `GOOD`, `BUSY` or `BAD`.
+    """
+
+    words: str
+    level: str
+
+
+def condition(row: NodeRow) -> Condition:
+    """Judges a node of a program that goes on."""
+    patience_secs = _SILENCE_SECS if row.steps else _START_SILENCE_SECS
+    is_alive = row.state in ("starting", "running")
+    words, level = row.state, GOOD
+    if row.state == "died":
+        level = BAD
+    elif is_alive and row.silent_secs > patience_secs:
+        words, level = f"silent for {row.silent_secs:.0f} s", BAD
+    elif is_alive and row.waiting_for and row.waiting_secs >= _WAIT_SECS:
+        words, level = f"waits for {row.waiting_for}", BUSY
+    if row.starts:
+        words += f", restarted {row.starts}x"
+    return Condition(words, level)
+
+
+def total(rows: Sequence[NodeRow], column: str) -> float | None:
+    """Returns the sum of a number over nodes; None where none of them counts it."""
+    values = [getattr(row, column) for row in rows]
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def total_of_work(rows: Sequence[NodeRow], column: str) -> float | None:
+    """The same over nodes of one group, for what is done.
+
+    Each shard has its part in every update: together they do as many as one.
+    """
+    sum_of_all = total(rows, column)
+    is_shards = rows[0].group == _SHARDS
+    return (
+        sum_of_all / len(rows) if sum_of_all is not None and is_shards else sum_of_all
+    )
+
+
+def mean(rows: Sequence[NodeRow], column: str) -> float | None:
+    """Returns the mean over the nodes that count this; None where none does."""
+    known = [value for row in rows if (value := getattr(row, column)) is not None]
+    return sum(known) / len(known) if known else None
 
 
 def write(path: pathlib.Path, rows: Sequence[NodeRow]) -> None:
@@ -113,6 +181,9 @@ def read(path: pathlib.Path) -> list[NodeRow]:
     except FileNotFoundError:
         return []
     try:
-        return [NodeRow(**row) for row in json.loads(text)]
-    except (json.JSONDecodeError, TypeError) as error:
+        return [
+            NodeRow(**{**row, "calls": tuple(row.get("calls", ()))})
+            for row in json.loads(text)
+        ]
+    except (json.JSONDecodeError, AttributeError, TypeError) as error:
         raise ValueError(f"{path} is no table of nodes ({error}).") from error

@@ -221,3 +221,12 @@ def test_a_folder_that_takes_no_more_is_left_to_others_to_tell_of(
         rows.write()
     rows.write()
     assert _only_row(path).name == "learner/0"
+
+
+def test_whom_a_node_calls_is_in_its_row(node: _Node, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "nodes.json"
+    calls = {"learner/0": ["replay/0", "parameters/0"]}
+
+    node_rows.NodeRows(path, [node], {}, calls=calls).write()
+
+    assert _only_row(path).calls == ("replay/0", "parameters/0")
