@@ -3,7 +3,6 @@
 It never changes its own parameters; only the store does (Nair et al. 2015).
 """
 
-import collections
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from acme import core as acme_core
 from rlcomponents import core, finite
 from rlcomponents.learners import target_copy
 from rlcomponents.losses import outliers, value_learning
-from rlcomponents.parameters import exchange, gradients, tf_variables
+from rlcomponents.parameters import gradients, tf_variables
 from rlcomponents.replay import transitions
 
 
@@ -23,8 +22,7 @@ class LearnerStep(NamedTuple):
     """What came of one batch.
 
     Attributes:
-        loss: Mean loss of the batch; None where it or its gradient was not finite, and
-            where nothing is known yet, as updates overlap.
+        loss: Mean loss of the batch; None where it or its gradient was not finite.
         push: The store's verdicts; None where the learner itself discarded the
             gradient, as an outlier or since it was not finite.
     """
@@ -54,7 +52,6 @@ class DQNLearner(acme_core.Learner):
         max_abs_td_error: float | None = 1.0,
         outlier_rule: outliers.OutlierRule | None = None,
         batch_timeout_secs: float = 1.0,
-        overlap_updates: bool = False,
         watch: finite.Watch | None = None,
     ) -> None:
         """Offers the network's values as initial parameters, and pulls once.
@@ -70,8 +67,6 @@ class DQNLearner(acme_core.Learner):
             max_abs_td_error: Size at which the error is clipped. None: not.
             outlier_rule: Says which gradients to discard for their loss. None: none.
             batch_timeout_secs: Longest wait of one `step`.
-            overlap_updates: Whether to push each gradient, and pull what comes of it,
-                while the next one is computed: of parameters without it then.
             watch: Counts what is discarded for not being finite. None: one of its own.
 
         Raises:
@@ -100,22 +95,12 @@ class DQNLearner(acme_core.Learner):
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         self._gradient = tf.function(self._loss_and_gradient, autograph=False)
         self._held_versions: tuple[core.Version, ...] | None = None
-        self._exchange = exchange.Exchange(store) if overlap_updates else None
-        self._sent_loss = 0.0
-        self._unsaid: collections.deque[LearnerStep] = collections.deque()
         store.initialise(self._variables.vector())
         self.pull()
 
     def pull(self) -> core.Snapshot:
-        """Takes the parameters from the store, and the target copy where it is new.
-
-        Where updates overlap, those that are on their way.
-        """
-        if self._exchange is not None and self._exchange.is_flying:
-            return self._end_exchange(self._exchange)
-        return self._take(self._store.pull())
-
-    def _take(self, snapshot: core.Snapshot) -> core.Snapshot:
+        """Takes the parameters from the store, and the target copy where it is new."""
+        snapshot = self._store.pull()
         if self._held_versions != snapshot.versions:
             self._variables.assign(snapshot.vector)
             self._held_versions = snapshot.versions
@@ -126,16 +111,12 @@ class DQNLearner(acme_core.Learner):
     def step(self, agent_steps: int = 0) -> LearnerStep | None:
         """Samples, pulls, computes one gradient and pushes it.
 
-        Where updates overlap, samples, computes, takes what came of the gradient before
-        and lets this one go on its way.
-
         Args:
             agent_steps: Agent steps to count at the store along with the gradient.
 
         Returns:
             None where replay gave no batch in time; then nothing was pushed, and
-            the agent steps are still the caller's to count. Where updates overlap, what
-            came of a batch before, each in its turn.
+            the agent steps are still the caller's to count.
 
         Raises:
             finite.NonFiniteError: Too many losses or gradients in a row were NaN or
@@ -144,47 +125,24 @@ class DQNLearner(acme_core.Learner):
         batch = self._batches.next_batch(self._batch_timeout_secs)
         if batch is None:
             return None
-        if self._exchange is None or not self._exchange.is_busy:
-            self.pull()
-        snapshot = self.snapshot
+        snapshot = self.pull()
         loss_tensor, gradient_tensor = self._gradient(batch)
         loss, gradient = float(loss_tensor), gradient_tensor.numpy()
         problem = gradients.describe_non_finite(loss, gradient, self._variables.layout)
         if problem is not None:
             self._count(agent_steps)
             self._guard.discard(f"update {snapshot.updates}", problem)
-            return self._say(LearnerStep(None, None))
+            return LearnerStep(None, None)
         self._guard.accept()
         if self._outlier_rule is not None and not self._outlier_rule.accept(loss):
             self._count(agent_steps)
-            return self._say(LearnerStep(loss, None))
-        if self._exchange is None:
-            push = self._store.push(gradient, snapshot.versions, agent_steps)
-            return LearnerStep(loss, push)
-        if self._exchange.is_flying:
-            self._end_exchange(self._exchange)
-        self._exchange.begin(gradient, snapshot.versions, agent_steps)
-        self._sent_loss = loss
-        return self._say()
-
-    def close(self) -> None:
-        """Waits for the gradient that is on its way, if one is."""
-        if self._exchange is not None:
-            self._exchange.close()
+            return LearnerStep(loss, None)
+        push = self._store.push(gradient, snapshot.versions, agent_steps)
+        return LearnerStep(loss, push)
 
     def get_variables(self, names: Sequence[str]) -> list[list[np.ndarray]]:
         """Returns the store's variables: a learner holds none of its own."""
         return self._store.get_variables(names)
-
-    def _end_exchange(self, flying: exchange.Exchange) -> core.Snapshot:
-        push, snapshot = flying.end()
-        self._unsaid.append(LearnerStep(self._sent_loss, push))
-        return self._take(snapshot)
-
-    def _say(self, *steps: LearnerStep) -> LearnerStep:
-        """Returns the oldest step that has not been returned, of these the last."""
-        self._unsaid.extend(steps)
-        return self._unsaid.popleft() if self._unsaid else LearnerStep(None, None)
 
     def _count(self, agent_steps: int) -> None:
         """Counts agent steps that no push carries."""
