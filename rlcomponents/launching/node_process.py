@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     os.set_inheritable(control, False)
     os.set_inheritable(status, False)
     reports = node_reports.Reports(status)
-    log = node_reports.Log(sys.stdout.fileno(), reports)
+    log = node_reports.Log(sys.stdout.fileno(), reports.send_of_disk)
     sys.stdout = node_reports.text_stream(log)
     sys.stderr = node_reports.text_stream(log)
     faulthandler.enable()

@@ -11,6 +11,7 @@ import os
 import select
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from rlcomponents import pulse
@@ -64,8 +65,17 @@ class Reports:
 
     def say_of_disk(self, news: pulse.DiskNews) -> None:
         """Tells the launcher of a disk that fails or works; it is in the log, too."""
-        self._send_of_disk(news)  # First: the log may be on the disk that fails.
+        self.send_of_disk(news)  # First: the log may be on the disk that fails.
         print(news.line)
+
+    def send_of_disk(self, news: pulse.DiskNews) -> None:
+        """Tells the launcher of a disk that fails or works, and does not print it."""
+        self.try_to_send(
+            "disk",
+            what=news.what[-_MAX_NAME_CHARACTERS:],
+            fails=news.fails,
+            line=_shortened(news.line),
+        )
 
     def send_pulse(self, life: pulse.Pulse) -> None:
         """Sends how the node is."""
@@ -93,22 +103,6 @@ class Reports:
         )
         thread.start()
 
-    def log_fails(self, error: OSError) -> None:
-        """Tells the launcher that the log file takes no more."""
-        self._send_of_disk(disk.cannot_write(_THE_LOG, error))
-
-    def log_works(self) -> None:
-        """Tells the launcher that the log file takes lines again."""
-        self._send_of_disk(disk.can_write(_THE_LOG))
-
-    def _send_of_disk(self, news: pulse.DiskNews) -> None:
-        self.try_to_send(
-            "disk",
-            what=news.what[-_MAX_NAME_CHARACTERS:],
-            fails=news.fails,
-            line=_shortened(news.line),
-        )
-
     def _send_pulses(self, life: pulse.Pulse, log: "Log") -> None:
         while not life.steps:  # The first step is news: the node can work.
             self.send_pulse(life)
@@ -135,10 +129,18 @@ class Log(io.RawIOBase):
     Else a full disk would kill the node at its next `print`.
     """
 
-    def __init__(self, file_descriptor: int, reports: Reports) -> None:
-        """Writes to a descriptor that stays open."""
+    def __init__(
+        self, file_descriptor: int, send_of_disk: Callable[[pulse.DiskNews], None]
+    ) -> None:
+        """Writes to a descriptor that stays open.
+
+        Args:
+            file_descriptor: Of the file.
+            send_of_disk: Is told where the file takes no more, and where it does again.
+                Prints nothing: it would print in here.
+        """
         self._file_descriptor = file_descriptor
-        self._reports = reports
+        self._send_of_disk = send_of_disk
         self._failing = False
 
     def mend(self) -> None:
@@ -164,11 +166,11 @@ class Log(io.RawIOBase):
         except OSError as error:
             if not self._failing:
                 self._failing = True
-                self._reports.log_fails(error)
+                self._send_of_disk(disk.cannot_write(_THE_LOG, error))
         else:
             if self._failing:
                 self._failing = False
-                self._reports.log_works()
+                self._send_of_disk(disk.can_write(_THE_LOG))
         return num_bytes
 
 

@@ -16,7 +16,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 from rlcomponents import pulse
-from rlcomponents.launching import endings, launchpad_runtime, watched
+from rlcomponents.launching import (
+    endings,
+    launchpad_runtime,
+    node_reports,
+    watched,
+)
 
 
 class Output:
@@ -189,12 +194,20 @@ class NodeThread(watched.Node):
 
     def _say_of_disk(self, news: pulse.DiskNews) -> None:
         print(news.line)
+        self._send_of_disk(news)
+
+    def _send_of_disk(self, news: pulse.DiskNews) -> None:
         self.messages.append(news)
         self._wake.set()
 
     def _run(self) -> None:
         try:
-            with self.log_path.open("a", buffering=1, encoding="utf-8") as log:
+            with (
+                self.log_path.open("ab", buffering=0) as file,
+                node_reports.text_stream(
+                    node_reports.Log(file.fileno(), self._send_of_disk)
+                ) as log,
+            ):
                 log.write(f"{time.strftime('%F %T')} {self.name} starts as a thread\n")
                 launchpad_runtime.use_in_this_thread(self._switch)
                 pulse.use_in_this_thread(self._pulse)

@@ -279,12 +279,18 @@ def _print_much():
     lp.stop()
 
 
-def test_a_log_on_a_full_disk_does_not_end_its_node(run_dir, capsys):
+@pytest.mark.parametrize("launch_type", ["local_mp", "local_mt"])
+def test_a_log_on_a_full_disk_does_not_end_its_node(run_dir, capsys, launch_type):
     (run_dir.path / "logs").mkdir()
     (run_dir.path / "logs" / "printer-0.log").symlink_to("/dev/full")
     program = lp.Program("full")
     program.add_node(lp.PyNode(_print_much), label="printer")
-    ending = launcher.launch(program, run_dir.path, on_failure="stop")
+    ending = launcher.launch(
+        program,
+        run_dir.path,
+        launch_type=launch_type,
+        on_failure="stop",
+    )
     assert ending[:4] == (0, "stopped", "printer/0", "")
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("printer/0: CANNOT WRITE the log: No space left on device.")

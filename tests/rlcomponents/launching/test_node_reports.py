@@ -111,7 +111,9 @@ def test_the_longest_line_to_say_fits_into_a_pipe_at_once(pipe, capsys):
 
 def test_a_full_disk_does_not_end_printing_and_is_said_once(pipe):
     with open("/dev/full", "wb", buffering=0) as full:
-        stream = node_reports.text_stream(node_reports.Log(full.fileno(), pipe.reports))
+        stream = node_reports.text_stream(
+            node_reports.Log(full.fileno(), pipe.reports.send_of_disk)
+        )
         print("one", file=stream)
         print("two" * 10_000, file=stream)
         stream.flush()
@@ -125,7 +127,7 @@ def test_a_log_is_tried_again_and_says_that_lines_are_missing(pipe, tmp_path):
     path = tmp_path / "log"
     with open("/dev/full", "wb") as full, path.open("wb") as file:
         descriptor = os.dup(full.fileno())
-        log = node_reports.Log(descriptor, pipe.reports)
+        log = node_reports.Log(descriptor, pipe.reports.send_of_disk)
         log.mend()  # Nothing is missing yet.
         log.write(b"lost\n")
         log.mend()  # It still fails.
@@ -150,7 +152,7 @@ def test_news_of_the_disk_goes_to_the_launcher_and_into_the_log(pipe, capsys):
 def test_what_is_printed_is_in_the_log_at_once_and_in_order(pipe, tmp_path):
     path = tmp_path / "log"
     with path.open("ab") as file:
-        log = node_reports.Log(file.fileno(), pipe.reports)
+        log = node_reports.Log(file.fileno(), pipe.reports.send_of_disk)
         out, err = node_reports.text_stream(log), node_reports.text_stream(log)
         print("one", file=out)
         print("two \udcff", file=err)
