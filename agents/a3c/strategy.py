@@ -8,7 +8,7 @@ from acme import core as acme_core
 
 from agents import saved_policy
 from agents.a3c.config import A3CConfig
-from rlcomponents import exploration, seeding, specs
+from rlcomponents import direct_calls, exploration, seeding, specs
 from rlcomponents.actors import policy_actor
 from rlcomponents.learners import rollouts
 from rlcomponents.losses import actor_critic as losses
@@ -58,7 +58,7 @@ class A3CStrategy:
         self._value_coefficient = value_coefficient
         self._bootstraps = bootstraps
         self._unroll = policy_actor.make_unroll(network)
-        self._gradient = tf.function(self._loss_and_gradient, reduce_retracing=True)
+        self._gradient = direct_calls.DirectCall(self._loss_and_gradient)
 
     def set_progress(self, steps: int) -> None:
         """Does nothing: exploration is the policy's own."""
@@ -84,13 +84,13 @@ class A3CStrategy:
     def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
         """Returns the loss over the rollout and its gradient; see `Strategy`."""
         loss, gradient = self._gradient(
-            tf.constant(rollout.observation),
-            tf.constant(rollout.is_first),
-            tf.constant(rollout.action),
-            tf.constant(rollout.n_step_returns()),
+            rollout.observation,
+            rollout.is_first,
+            rollout.action,
+            rollout.n_step_returns(),
             rollout.state,
         )
-        return float(loss), gradient.numpy()
+        return float(loss), np.asarray(gradient)
 
     def _loss_and_gradient(
         self,

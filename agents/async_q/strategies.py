@@ -10,7 +10,7 @@ import numpy as np
 import sonnet as snt
 import tensorflow as tf
 
-from rlcomponents import exploration
+from rlcomponents import direct_calls, exploration
 from rlcomponents.learners import rollouts
 from rlcomponents.parameters import tf_variables
 
@@ -138,7 +138,7 @@ class QStrategy:
         self._network = network
         self._q = _forward(network)
         self._target_q = _forward(target_network)
-        self._gradient = tf.function(self._loss_and_gradient, reduce_retracing=True)
+        self._gradient = direct_calls.DirectCall(self._loss_and_gradient)
         self.set_progress(0)
 
     def set_progress(self, steps: int) -> None:
@@ -166,12 +166,12 @@ class QStrategy:
         """
         targets = self._rule.targets(rollout, self._target_q)
         loss, gradient = self._gradient(
-            tf.constant(_flat(rollout.observation)),
-            tf.constant(_flat(rollout.action)),
-            tf.constant(_flat(targets).astype(np.float32)),
-            tf.constant(targets.shape[1], tf.float32),
+            _flat(rollout.observation),
+            _flat(rollout.action),
+            _flat(targets).astype(np.float32),
+            np.float32(targets.shape[1]),
         )
-        return float(loss), gradient.numpy()
+        return float(loss), np.asarray(gradient)
 
     def _select(self, observation: np.ndarray) -> np.ndarray:
         actions = exploration.epsilon_greedy(
@@ -194,8 +194,8 @@ class QStrategy:
 
 
 def _forward(network: snt.Module) -> QValues:
-    function = tf.function(network.__call__, reduce_retracing=True)
-    return lambda observations: function(tf.constant(observations)).numpy()
+    function = direct_calls.DirectCall(network.__call__)
+    return lambda observations: function(observations).numpy()
 
 
 def _over_time(q_values: QValues, observations: np.ndarray) -> np.ndarray:

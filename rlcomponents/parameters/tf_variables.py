@@ -5,12 +5,12 @@ TensorFlow keeps NumPy memory that happens to be 64-byte aligned by reference (i
 change the variables. Here everything is copied first.
 """
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
+from rlcomponents import direct_calls
 from rlcomponents.parameters import layout as layouts
 
 _ALIGNMENT_BYTES = 64
@@ -48,6 +48,7 @@ class FlatVariables:
         # Read by TensorFlow while it splits the vector, and not kept. Memory that is
         # new each time would cost more than the copy: the kernel has to clear it.
         self._buffer = _aligned_empty(self.layout.num_parameters)
+        self._assign = direct_calls.DirectCall(self._assign_flat)
 
     def assign(self, vector: np.ndarray) -> None:
         """Sets the variables to the values of `vector`, which is free afterwards.
@@ -64,10 +65,10 @@ class FlatVariables:
                 f"variables take float32 of shape ({self.layout.num_parameters},)."
             )
         if len(self._variables) == 1:  # Which may keep the memory: see `_buffer`.
-            self._assign(tf.constant(vector.copy()))
+            self._assign(vector.copy())
             return
         np.copyto(self._buffer, vector)
-        self._assign(tf.constant(self._buffer))
+        self._assign(self._buffer)
 
     def vector(self) -> np.ndarray:
         """Returns a copy of the variables' values, `[num_parameters]` float32."""
@@ -111,19 +112,13 @@ class FlatVariables:
             parts.append(tf.reshape(tensor, [variable.shape.num_elements()]))
         return tf.concat(parts, axis=0)
 
-    @functools.cached_property
-    def _assign(self) -> Callable[[tf.Tensor], None]:
-        """A concrete function: looking for a trace would take as long as the copies."""
-        vector = tf.TensorSpec([self.layout.num_parameters], tf.float32, "vector")
-        function = tf.function(self._assign_flat, autograph=False)
-        return function.get_concrete_function(vector)
-
-    def _assign_flat(self, vector: tf.Tensor) -> None:
+    def _assign_flat(self, vector: tf.Tensor) -> tuple[()]:
         sizes = [variable.shape.num_elements() for variable in self._variables]
         for variable, part in zip(
             self._variables, tf.split(vector, sizes), strict=True
         ):
             variable.assign(tf.reshape(part, variable.shape))
+        return ()
 
 
 def _aligned_empty(size: int) -> np.ndarray:

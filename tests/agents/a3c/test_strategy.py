@@ -338,4 +338,4 @@ def test_rollouts_of_many_lengths_are_traced_twice():
     collector = make_collector(strategy, game, max_steps=5)
     for _ in range(8):  # Their lengths are 5 and 2, by turns.
         strategy.gradient(collector.collect(keep_next_action=False)[0])
-    assert strategy._gradient.experimental_get_tracing_count() <= 2
+    assert strategy._gradient.num_traces <= 2
