@@ -18,10 +18,18 @@ class AreaScaler:
         """Computes the weights.
 
         Args:
-            height: Of the screens, in pixels; more than `size`, no multiple of it.
-            width: The same.
+            height: Of the screens, in pixels; more than `size`.
+            width: The same, and less than twice `size`.
             size: Height and width that they are scaled to.
+
+        Raises:
+            ValueError: Screens of another size.
         """
+        if not (size < height and size < width < 2 * size):
+            raise ValueError(
+                f"Screens of {height} by {width} pixels cannot be scaled to {size}: "
+                f"they must be higher than that, and {size + 1} to {2 * size - 1} wide."
+            )
         self._rows = _weigh(height, size)
         self._columns = _weigh(width, size)
         self._size = size
@@ -90,12 +98,13 @@ def _scale(
                 newest = y
                 for x in range(width):
                     row[x] = np.float32(max(one[y, x], other[y, x]))
-                narrow[:] = np.float32(0)
-                for part in range(column_weights.shape[0]):
-                    for x in range(size):
-                        narrow[x] += (
-                            row[column_starts[x] + part] * column_weights[part, x]
-                        )
+                for x in range(size):
+                    start = column_starts[x]
+                    narrow[x] = (
+                        row[start] * column_weights[0, x]
+                        + row[start + 1] * column_weights[1, x]
+                        + row[start + 2] * column_weights[2, x]
+                    )
             for x in range(size):
                 total[x] += weight * narrow[x]
         for x in range(size):

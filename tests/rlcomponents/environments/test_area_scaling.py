@@ -41,3 +41,9 @@ def test_each_frame_is_a_new_array():
     frame = scaler.scale(black, black)
     scaler.scale(white, white)
     assert not frame.any()
+
+
+@pytest.mark.parametrize(("height", "width"), [(84, 160), (210, 84), (210, 168)])
+def test_screens_that_are_too_small_or_too_wide_are_refused(height, width):
+    with pytest.raises(ValueError, match="cannot be scaled to 84"):
+        area_scaling.AreaScaler(height, width, 84)
