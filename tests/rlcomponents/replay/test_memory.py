@@ -199,7 +199,7 @@ def test_a_torn_file_is_refused_and_changes_nothing(make):
         with pytest.raises(ValueError, match="no replay of this environment"):
             restored.read(io.BytesIO(payload[:length]))
     turned = bytearray(payload)
-    turned[payload.index(bytes([7] * 4))] ^= 1  # One bit of a frame.
+    turned[len(payload) // 2] ^= 1  # One bit of what is compressed.
     with pytest.raises(ValueError, match="no replay of this environment"):
         restored.read(io.BytesIO(turned))
     assert _saved(restored) == before
