@@ -5,6 +5,7 @@ folder, so no worker ever waits for it. One that starts again, or in a resumed r
 finds there how far the run had come. It imports no TensorFlow.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -101,6 +102,8 @@ class Coordinator(acme_core.Worker):
             first_step=steps + 1 if earlier else None,
             disk=self._disk,
         )
+        with contextlib.suppress(ValueError):  # Programs may come without settings.
+            self._events.write_settings(folder.read_config())
         self._checkpoints = program_checkpoints.ProgramCheckpoints(
             folder,
             shards,

@@ -12,6 +12,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from tensorboardX import record_writer, summary
 from tensorboardX.proto import event_pb2
@@ -19,9 +20,12 @@ from tensorboardX.proto import event_pb2
 from rlcomponents.runs import append_file
 from rlcomponents.runs import disk as disks
 
+RETURNS = ("evaluation/mean_return", "program/train_return")
+"""Tags of what the settings of several runs are compared by."""
+
 
 class EventsWriter:
-    """Writes scalars, grouped in TensorBoard by the node's role. For one thread.
+    """Writes settings, and scalars grouped by the node's role. For one thread.
 
     What a full disk does not take is lost.
     """
@@ -52,6 +56,21 @@ class EventsWriter:
         with self._disk.survived(str(directory)):
             self._open()
 
+    def write_settings(self, settings: Mapping[str, Any]) -> None:
+        """Writes the settings of the run: as a table, and to compare runs by.
+
+        Args:
+            settings: By name; bool, int, float, str or None. TensorBoard's comparison
+                knows no None, so there it is a blank.
+        """
+        rows = "".join(f"| {name} | `{value}` |\n" for name, value in settings.items())
+        table = f"| setting | value |\n| --- | --- |\n{rows}"
+        experiment, start, _ = summary.hparams(
+            dict(settings), dict.fromkeys(RETURNS, 0.0)
+        )
+        for part in (summary.text("settings", table), experiment, start):
+            self._append(part, 0)
+
     def write(
         self, node: str, row: Mapping[str, float | int | str | None], agent_steps: int
     ) -> None:
@@ -71,18 +90,17 @@ class EventsWriter:
         ]
         if not values:
             return
-        event = event_pb2.Event(
-            wall_time=time.time(),
-            step=int(agent_steps),
-            summary=summary.Summary(value=values),
-        )
-        with self._disk.survived(str(self._path.parent)):
-            self._open().append(_record(event))
+        self._append(summary.Summary(value=values), int(agent_steps))
 
     def close(self) -> None:
         """Closes the file."""
         if self._file is not None:
             self._file.close()
+
+    def _append(self, content: summary.Summary, step: int) -> None:
+        event = event_pb2.Event(wall_time=time.time(), step=step, summary=content)
+        with self._disk.survived(str(self._path.parent)):
+            self._open().append(_record(event))
 
     def _open(self) -> append_file.AppendFile:
         """Returns the file; opens it where that could not be done before."""

@@ -529,6 +529,15 @@ def test_workers_evaluation_and_program_are_in_tensorboard(program):
         assert tag in events
 
 
+def test_the_settings_of_the_run_are_in_tensorboard(program):
+    program.folder.write_config({"agent": "a3c", "learning_rate": 0.5})
+    program.coordinator().close()
+    [file] = program.folder.tensorboard.iterdir()
+    events = file.read_bytes()
+    assert b"| learning_rate | `0.5` |" in events
+    assert b"_hparams_/session_start_info" in events
+
+
 def test_a_checkpoint_takes_the_states_of_all_nodes_along(program):
     coordinator = program.coordinator(checkpoint_period_secs=0.0)
     for name, agent_steps in (("bundle-0", 10), ("bundle-1", 20)):

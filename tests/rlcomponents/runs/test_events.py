@@ -6,14 +6,14 @@ import subprocess
 import sys
 
 import numpy as np
-from tensorboardX.proto import event_pb2
+from tensorboardX.proto import event_pb2, plugin_hparams_pb2
 
 from rlcomponents.runs import events
 
 
-def read_scalars(directory):
-    """Returns `(tag, step, value)` of every scalar, in the order written."""
-    scalars = []
+def read_values(directory):
+    """Returns `(step, value)` of everything logged, in the order written."""
+    values = []
     for path in sorted(directory.glob("events*")):
         record = path.read_bytes()
         while record:
@@ -21,11 +21,15 @@ def read_scalars(directory):
             (num_bytes,) = struct.unpack("<Q", record[:8])
             event = event_pb2.Event.FromString(record[12 : 12 + num_bytes])
             record = record[12 + num_bytes + 4 :]
-            scalars += [
-                (value.tag, event.step, value.simple_value)
-                for value in event.summary.value
-            ]
-    return scalars
+            values += [(event.step, value) for value in event.summary.value]
+    return values
+
+
+def read_scalars(directory):
+    """Returns `(tag, step, value)` of every scalar, in the order written."""
+    return [
+        (value.tag, step, value.simple_value) for step, value in read_values(directory)
+    ]
 
 
 def test_scalars_are_grouped_by_role(tmp_path):
@@ -91,3 +95,52 @@ def test_what_is_void_in_earlier_files_is_marked(tmp_path):
     start = event_pb2.Event.FromString(record[12 + num_bytes + 4 + 12 : -4])
     assert start.session_log.status == event_pb2.SessionLog.START
     assert start.step == 7
+
+
+SETTINGS = {
+    "agent": "a3c",
+    "learning_rate": 0.5,
+    "num_workers": 2,
+    "recurrent": True,
+    "max_abs_reward": None,
+}
+
+
+def test_settings_are_a_table(tmp_path):
+    events.EventsWriter(tmp_path).write_settings(SETTINGS)
+    step, table = read_values(tmp_path)[0]
+    assert step == 0
+    assert table.tag == "settings/text_summary"
+    assert table.metadata.plugin_data.plugin_name == "text"
+    lines = table.tensor.string_val[0].decode().splitlines()
+    assert lines == [
+        "| setting | value |",
+        "| --- | --- |",
+        "| agent | `a3c` |",
+        "| learning_rate | `0.5` |",
+        "| num_workers | `2` |",
+        "| recurrent | `True` |",
+        "| max_abs_reward | `None` |",
+    ]
+
+
+def test_runs_can_be_compared_by_their_settings(tmp_path):
+    writer = events.EventsWriter(tmp_path)
+    writer.write_settings(SETTINGS)
+    writer.write("evaluation", {"mean_return": 3.0}, 10)
+    writer.write("program", {"train_return": 2.0}, 10)
+    values = [value for _, value in read_values(tmp_path)]
+    plugins = [value.metadata.plugin_data for value in values[1:3]]
+    assert {plugin.plugin_name for plugin in plugins} == {"hparams"}
+    experiment, start = (
+        plugin_hparams_pb2.HParamsPluginData.FromString(plugin.content)
+        for plugin in plugins
+    )
+    compared = [info.name.tag for info in experiment.experiment.metric_infos]
+    assert compared == [value.tag for value in values[3:]]
+    given = start.session_start_info.hparams
+    assert given["agent"].string_value == "a3c"
+    assert given["learning_rate"].number_value == 0.5
+    assert given["num_workers"].number_value == 2.0
+    assert given["recurrent"].bool_value is True
+    assert "max_abs_reward" not in given
