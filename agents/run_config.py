@@ -127,6 +127,25 @@ class RunConfig:
         raise ValueError(f"{type(self).__name__} has no greedy evaluation.")
 
     @property
+    def explores_by_epsilon(self) -> bool:
+        """Whether evaluation takes a random action now and then."""
+        return hasattr(self, "evaluation_epsilon")
+
+    def with_epsilon(self, epsilon: float) -> "RunConfig":
+        """Returns the same settings, but for evaluation with this epsilon.
+
+        Raises:
+            ValueError: The agent has none, or it is no probability.
+        """
+        if not self.explores_by_epsilon:
+            raise ValueError(
+                f"epsilon is {epsilon}: {type(self).__name__} has a policy of its own, "
+                "which evaluation follows without an epsilon; leave it out."
+            )
+        changes: dict[str, Any] = {"evaluation_epsilon": epsilon}
+        return dataclasses.replace(self, **changes)
+
+    @property
     def replay_capacity_items(self) -> int:
         """Transitions that all replays of the program keep; 0 without replay."""
         return 0

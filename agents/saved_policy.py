@@ -10,7 +10,7 @@ import sonnet as snt
 from acme import core as acme_core
 
 from agents.run_config import RunConfig
-from rlcomponents import seeding, specs
+from rlcomponents import core, seeding, specs
 from rlcomponents.actors import epsilon_greedy, q_values
 from rlcomponents.evaluation import episodes, video
 from rlcomponents.parameters import tf_variables
@@ -64,7 +64,7 @@ class SavedPolicy(NamedTuple):
 
     Attributes:
         config: Of the run.
-        environment: For whole games, with the suite's null-op starts.
+        environment: For whole games.
         actor: Acts as evaluation asks for.
         agent_steps: Agent steps of training when it was saved.
     """
@@ -103,17 +103,26 @@ class SavedPolicy(NamedTuple):
 
 
 def load(
-    config: RunConfig, checkpoint: pathlib.Path, make_player: PlayerMaker
+    config: RunConfig,
+    checkpoint: pathlib.Path,
+    make_player: PlayerMaker,
+    make_environment: core.EnvironmentFactory | None = None,
 ) -> SavedPolicy:
     """Builds the policy of a checkpoint. Each time it plays the same games.
+
+    Args:
+        config: Of the run.
+        checkpoint: Folder of the checkpoint.
+        make_player: Builds the network and what plays with it.
+        make_environment: Makes the environment to play in. None: the run's.
 
     Raises:
         ValueError: The checkpoint is damaged, or is of another network.
     """
     saved, facts = checkpoints.load(checkpoint)
-    environment = config.make_environment_factory(evaluation=True)(
-        seeding.derive(config.seed, "final evaluation")
-    )
+    if make_environment is None:
+        make_environment = config.make_environment_factory(evaluation=True)
+    environment = make_environment(seeding.derive(config.seed, "final evaluation"))
     environment_spec = specs.make_environment_spec(environment)
     variables, actor = make_player(config, environment_spec)
     vector = np.concatenate(

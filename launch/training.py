@@ -275,12 +275,26 @@ def _print_ending(result: summary.Summary, picture: pathlib.Path) -> None:
         f"{result.updates:,} updates."
     )
     if result.evaluation_return is not None:
+        score = _score(result.evaluation_return, result.evaluation_standard_error)
         print(
-            f"Evaluation: mean return {result.evaluation_return:.2f} over "
-            f"{result.evaluation_episodes} episodes."
+            f"Evaluation after {result.evaluation_agent_steps:,} agent steps: {score} "
+            f"over {result.evaluation_episodes} episodes."
+        )
+    if result.best_evaluation_return is not None:
+        score = _score(
+            result.best_evaluation_return, result.best_evaluation_standard_error
+        )
+        print(
+            f"Best evaluation, after {result.best_evaluation_agent_steps:,} agent "
+            f"steps: {score} over {result.best_evaluation_episodes} episodes."
         )
     if result.restarts:
         nodes = collections.Counter(restart["node"] for restart in result.restarts)
         counts = ", ".join(f"{node} ({count} x)" for node, count in nodes.items())
         print(f"Started again: {counts}.")
     print(f"Curve: {picture}", flush=True)
+
+
+def _score(mean_return: float, standard_error: float | None) -> str:
+    error = "" if standard_error is None else f" ± {standard_error:.2f}"
+    return f"mean return {mean_return:.2f}{error}"

@@ -33,10 +33,11 @@ class AtariSettings:
         frame_skip_frames: Emulator frames for which each action is held. At 1 there is
             one frame in a step, thus nothing to pool: observation k is frame k.
         stack_frames: Pooled frames in an observation, one from each agent step.
+        min_null_ops_frames: Least number of null actions at the start of a game.
         max_null_ops_frames: Each game starts with a random number of null actions, from
-            0 to this number, both included, all equally likely. Each lasts one emulator
-            frame (not an agent step). 0: the first observation is the game's own first
-            frame. What is scored during them is not part of any reward.
+            the least to this number, both included, all equally likely. Each lasts one
+            emulator frame (not an agent step). 0: the first observation is the game's
+            own first frame. What is scored during them is not part of any reward.
         sticky_action_probability: Chance, at each emulator frame, that the emulator
             repeats the action of the frame before. 0 in the papers, 0.25 in Machado
             et al. 2018.
@@ -50,6 +51,7 @@ class AtariSettings:
 
     frame_skip_frames: int = 4
     stack_frames: int = 4
+    min_null_ops_frames: int = 0
     max_null_ops_frames: int = 30
     sticky_action_probability: float = 0.0
     terminal_on_life_loss: bool = False
@@ -71,6 +73,11 @@ class AtariSettings:
             raise ValueError(
                 f"max_null_ops_frames is {self.max_null_ops_frames}; it must be 0 (no "
                 "null actions) or more."
+            )
+        if not 0 <= self.min_null_ops_frames <= self.max_null_ops_frames:
+            raise ValueError(
+                f"min_null_ops_frames is {self.min_null_ops_frames}; it must be from 0 "
+                f"to max_null_ops_frames ({self.max_null_ops_frames})."
             )
         if not 0.0 <= self.sticky_action_probability <= 1.0:
             raise ValueError(
@@ -281,7 +288,11 @@ class Atari(dm_env.Environment):
 
     def _start_game(self) -> None:
         self._restart_emulator()
-        null_ops = self._rng.integers(self._settings.max_null_ops_frames + 1)
+        null_ops = self._rng.integers(
+            self._settings.min_null_ops_frames,
+            self._settings.max_null_ops_frames,
+            endpoint=True,
+        )
         for _ in range(null_ops):
             self._emulator.act(ale_py.Action.NOOP)
             self._game_frames += 1

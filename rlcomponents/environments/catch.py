@@ -69,7 +69,12 @@ class Catch(dm_env.Environment):
     Observations are `[rows, columns]` float32: 1 where the ball is, if it is visible,
     and where the paddle is, 0 elsewhere; a new array each step. Actions: 0 left, 1
     stay, 2 right. The reward is +1 for a catch and -1 for a miss, at the last step.
+
+    Attributes:
+        null_action: Stay: the nearest to doing nothing, though the ball falls.
     """
+
+    null_action = 1
 
     def __init__(self, settings: CatchSettings, seed: int) -> None:
         """Initialises the game.

@@ -76,7 +76,12 @@ class MinAtar(dm_env.Environment):
 
     Observations are `[10, 10, C]` bool, one channel for each kind of object, a new
     array each step. The same seed, game and actions give the same steps.
+
+    Attributes:
+        null_action: The action that does nothing.
     """
+
+    null_action = 0
 
     def __init__(self, game: str, settings: MinAtarSettings, seed: int) -> None:
         """Loads a game.

@@ -133,10 +133,19 @@ def frames_per_step(name: str, **settings: Any) -> int:
     Raises:
         ValueError, ImportError: As `make_factory`.
     """
+    return all_settings(name, **settings).get("frame_skip_frames", 1)
+
+
+def all_settings(name: str, **settings: Any) -> dict[str, Any]:
+    """Returns settings with the defaults of all others; none of a user's own.
+
+    Raises:
+        ValueError, ImportError: As `make_factory`.
+    """
     factory = make_factory(name, **settings)
     if not isinstance(factory, functools.partial):  # A user's own.
-        return 1
-    return getattr(factory.args[-1], "frame_skip_frames", 1)
+        return {}
+    return dataclasses.asdict(factory.args[-1])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -164,6 +164,12 @@ class ActionOffset(EnvironmentWrapper):
         checker.check_action(action, self._num_actions)
         return self._environment.step(self._dtype.type(self._minimum + int(action)))
 
+    @property
+    def null_action(self) -> int | None:
+        """The agent's number of the environment's null action, if it has one."""
+        action = getattr(self._environment, "null_action", None)
+        return None if action is None else int(action) - self._minimum
+
     def action_spec(self) -> dm_env_specs.DiscreteArray:
         """Returns the spec of `[]` int32 in [0, n)."""
         return dm_env_specs.DiscreteArray(self._num_actions, np.int32, "action")

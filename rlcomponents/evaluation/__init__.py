@@ -1,6 +1,9 @@
 """Measuring a policy: whole games, raw scores, and how far they are from random.
 
 - `episodes`: plays whole games with an actor.
+- `protocols`: the papers' ways to evaluate.
+- `starts`: environments whose games begin after null-ops, or at recorded points.
+- `start_points`: those points, and files of them.
 - `normalisation`: published scores of random play and of a human on Atari.
 - `score_tables`: published scores of agents, and their means and medians.
 - `random_policy`: the actor that every agent should beat.

@@ -91,7 +91,10 @@ class Coordinator(acme_core.Worker):
         self._workers = worker_totals.WorkerTotals(folder, earlier)
         self._evaluation_rows = metrics.MetricsFile(folder.evaluation_csv)
         evaluations = self._evaluation_rows.read_new()
-        self._evaluation: metrics.Row = evaluations[-1] if evaluations else {}
+        self._evaluation: metrics.Row = {}  # The last one.
+        self._best_evaluation: metrics.Row = {}
+        for evaluation in evaluations:
+            self._note_evaluation(evaluation)
         self._goes_on = bool(earlier)
         self._disk = disks.Disk()
         self._writer = metrics.MetricsWriter(
@@ -190,11 +193,20 @@ class Coordinator(acme_core.Worker):
             # On the program's axis, so that workers can be laid over each other.
             self._log(name, worker_row, statistics.steps)
         for evaluation in self._evaluation_rows.read_new():
-            self._evaluation = evaluation
+            self._note_evaluation(evaluation)
             self._log(
                 "evaluation", evaluation, metrics.number(evaluation, "agent_steps")
             )
         return statistics, self._program_row(statistics, waiting)
+
+    def _note_evaluation(self, evaluation: metrics.Row) -> None:
+        self._evaluation = evaluation
+        best = self._best_evaluation
+        # As `BestParameters` has it: the first of equals.
+        if not best or metrics.number(evaluation, "mean_return") > metrics.number(
+            best, "mean_return"
+        ):
+            self._best_evaluation = evaluation
 
     def _is_starting(self, statistics: core.StoreStatistics) -> bool:
         return self._start_steps is None or statistics.steps <= self._start_steps
@@ -263,16 +275,24 @@ class Coordinator(acme_core.Worker):
                     mean_staleness_updates=row["mean_staleness_updates"],
                     episodes=row["episodes"],
                     train_return=row["train_return"],
-                    evaluation_return=row["evaluation_return"],
-                    evaluation_episodes=int(
-                        metrics.number(self._evaluation, "episodes")
-                    ),
+                    **_evaluation_fields("evaluation", self._evaluation),
+                    **_evaluation_fields("best_evaluation", self._best_evaluation),
                     wall_secs=row["wall_secs"],
                     steps_per_sec=steps_per_sec,
                     frames_per_sec=steps_per_sec * self._frames_per_step,
                     updates_per_sec=updates_per_sec,
                 ),
             )
+
+
+def _evaluation_fields(name: str, evaluation: metrics.Row) -> dict[str, Any]:
+    """Returns an evaluation as the summary has it."""
+    return {
+        f"{name}_return": evaluation.get("mean_return"),
+        f"{name}_episodes": int(metrics.number(evaluation, "episodes")),
+        f"{name}_standard_error": evaluation.get("standard_error"),
+        f"{name}_agent_steps": int(metrics.number(evaluation, "agent_steps")),
+    }
 
 
 def wall_secs(

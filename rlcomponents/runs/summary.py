@@ -34,6 +34,13 @@ class Summary:
         train_return: Mean raw return of the last training episodes.
         evaluation_return: Mean raw return of the last evaluation.
         evaluation_episodes: Episodes of the last evaluation.
+        evaluation_standard_error: Of the mean of the last evaluation.
+        evaluation_agent_steps: Actions taken in training before the last evaluation.
+        best_evaluation_return: Mean raw return of the best evaluation, which may be the
+            last. As the largest of several it promises a little more than it holds.
+        best_evaluation_episodes: Episodes of the best evaluation.
+        best_evaluation_standard_error: Of the mean of the best evaluation.
+        best_evaluation_agent_steps: Actions taken in training before it.
         wall_secs: From the first agent step to the end.
         steps_per_sec: Agent steps a second, from the first step to the last.
         frames_per_sec: Environment frames a second, over the same time.
@@ -55,6 +62,12 @@ class Summary:
     train_return: float | None = None
     evaluation_return: float | None = None
     evaluation_episodes: int = 0
+    evaluation_standard_error: float | None = None
+    evaluation_agent_steps: int = 0
+    best_evaluation_return: float | None = None
+    best_evaluation_episodes: int = 0
+    best_evaluation_standard_error: float | None = None
+    best_evaluation_agent_steps: int = 0
     wall_secs: float | None = 0.0
     steps_per_sec: float | None = 0.0
     frames_per_sec: float | None = 0.0

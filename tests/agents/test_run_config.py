@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from agents import run_config
+from agents.dqn import config as dqn_config
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,3 +100,18 @@ def test_lives_do_not_matter_for_scores():
 def test_an_agent_without_greedy_evaluation_says_so():
     with pytest.raises(ValueError, match="has no greedy evaluation"):
         run_config.RunConfig(environment="catch").greedy()
+
+
+def test_an_agent_with_an_epsilon_can_be_evaluated_with_another():
+    config = dqn_config.DQNConfig(environment="catch", evaluation_epsilon=0.0)
+    assert config.explores_by_epsilon
+    assert config.with_epsilon(0.25).evaluation_epsilon == 0.25
+    with pytest.raises(ValueError, match="evaluation_epsilon is 2"):
+        config.with_epsilon(2.0)
+
+
+def test_an_agent_without_an_epsilon_says_so():
+    config = run_config.RunConfig(environment="catch")
+    assert not config.explores_by_epsilon
+    with pytest.raises(ValueError, match=r"epsilon is 0.1: RunConfig has a policy of"):
+        config.with_epsilon(0.1)

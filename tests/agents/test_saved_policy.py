@@ -4,6 +4,7 @@ import pytest
 from agents import saved_policy
 from agents.dqn import config as dqn_config
 from agents.dqn import parts
+from rlcomponents.environments import wrappers
 from rlcomponents.parameters import tf_variables
 from rlcomponents.runs import checkpoints
 
@@ -76,6 +77,21 @@ def test_games_are_cut_where_the_run_cuts_them(tmp_path):
     _, variables = make_variables(config)
     policy = load(config, save(tmp_path, config, variables.vector()))
     assert policy.play(2).lengths_steps == (4, 4)
+
+
+def test_it_plays_in_another_environment_where_one_is_given(tmp_path):
+    config = make_config(max_evaluation_frames=50)
+    _, variables = make_variables(config)
+    path = save(tmp_path, config, variables.vector())
+    made = []
+
+    def make_environment(seed):
+        made.append(seed)
+        return wrappers.StepLimit(config.make_environment_factory()(seed), 3)
+
+    policy = saved_policy.load(config, path, parts.make_player, make_environment)
+    assert policy.play(2).lengths_steps == (3, 3)
+    assert len(made) == 1
 
 
 def test_a_game_can_be_filmed(tmp_path):

@@ -40,6 +40,7 @@ LAUNCHER = (
     "launch.dqn",
     "launch.evaluate",
     "launch.gorila_dqn",
+    "launch.record_starts",
     "rlcomponents.core",
     "rlcomponents.environments.registry",
     "rlcomponents.launching.launcher",

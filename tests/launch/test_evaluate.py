@@ -3,10 +3,15 @@ import json
 import numpy as np
 import pytest
 
+from agents.a3c import config as a3c_config
 from agents.dqn import config as dqn_config
 from agents.gorila_dqn import config as gorila_config
 from launch import evaluate
+from rlcomponents import specs
 from rlcomponents.runs import checkpoints, run_folder
+
+HUMAN = "--protocol=human_starts"
+NOOP = "--protocol=noop_starts"
 
 
 def make_run(path, environment, *, agent="dqn", num_shards=2, **settings):
@@ -18,6 +23,10 @@ def make_run(path, environment, *, agent="dqn", num_shards=2, **settings):
     config = classes[agent](environment=environment, **settings)
     network = parts.make_network(config, parts.make_environment_spec(config))
     vector = tf_variables.FlatVariables(network.trainable_variables).vector()
+    return save_run(path, agent, config, vector, num_shards=num_shards)
+
+
+def save_run(path, agent, config, vector, *, num_shards):
     folder = run_folder.RunFolder.create(path)
     folder.write_config({"agent": agent, **vars(config)})
     checkpoints.save(
@@ -40,7 +49,10 @@ def test_mean_and_standard_error_are_printed(empty_folder, capsys, agent):
     make_run("run", "catch", agent=agent, evaluation_epsilon=0.5)
     assert evaluate.main(["--run_dir=run", "--episodes=7"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "catch after 1,500 agent steps, 7 episodes, epsilon 0.5:"
+    assert first == (
+        "catch after 1,500 agent steps, plain, 7 episodes cut after 18,000 frames, "
+        "epsilon 0.5:"
+    )
     words = second.replace(",", "").split()
     assert words[:1] + words[2:4] == ["mean", "standard", "error"]
     # Seven games, each won or lost by 1: mean m has standard error sqrt((1 - m^2) / 6).
@@ -57,6 +69,69 @@ def test_atari_scores_are_normalised_by_a_humans(empty_folder, capsys):
     # Ten steps of Pong score nothing; random play -20.7, a human 14.6.
     assert mean.startswith("mean 0.00")
     assert normalised == "human-normalised 58.6 % (0: random, 100: human)"
+
+
+# ---------------------------------------------------------------------------- protocols
+
+
+def test_null_op_starts_are_as_published(empty_folder, capsys):
+    make_run("run", "minatar:breakout", evaluation_epsilon=0.5)
+    evaluate.main(["--run_dir=run", NOOP])
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "minatar:breakout after 1,500 agent steps, noop_starts, 30 episodes cut after "
+        "18,000 frames, epsilon 0.05:"
+    )
+
+
+def test_flags_override_a_protocol(empty_folder, capsys):
+    make_run("run", "catch", evaluation_epsilon=0.5)
+    flags = ["--episodes=3", "--max_episode_frames=5", "--epsilon=0.25"]
+    evaluate.main(["--run_dir=run", NOOP, *flags])
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "catch after 1,500 agent steps, noop_starts, 3 episodes cut after 5 frames, "
+        "epsilon 0.25:"
+    )
+    evaluate.main(["--run_dir=run", NOOP, "--episodes=1", "--greedy"])
+    assert "epsilon 0.0:" in capsys.readouterr().out
+
+
+@pytest.mark.atari
+def test_scores_are_normalised_by_the_table_of_the_protocol(empty_folder, capsys):
+    make_run("run", "atari:breakout")
+    evaluate.main(["--run_dir=run", NOOP, "--episodes=1", "--max_episode_frames=4"])
+    *_, mean, normalised = capsys.readouterr().out.splitlines()
+    # One step scores nothing; random play 1.7, a human 31.8: 100 * -1.7 / 30.1.
+    assert mean.startswith("mean 0.00")
+    assert normalised == (
+        "human-normalised -5.6 % by the published table of noop_starts (0: random, "
+        "100: human)"
+    )
+
+
+def test_null_op_starts_where_nothing_does_nothing_are_refused(
+    users_game, refusal, empty_folder
+):
+    make_run("run", users_game)
+    sentence = refusal(evaluate.main, "--run_dir=run", NOOP)
+    assert sentence.startswith("This environment has no action that does nothing")
+
+
+def test_a_protocols_epsilon_is_not_for_an_agent_that_draws_its_actions(
+    empty_folder, capsys, refusal
+):
+    from agents.a3c import strategy
+
+    config = a3c_config.A3CConfig(environment="catch")
+    spec = specs.make_environment_spec(config.make_environment_factory()(0))
+    player = strategy.make_player(config, spec)
+    save_run("run", "a3c", config, player.variables.vector(), num_shards=1)
+    evaluate.main(["--run_dir=run", NOOP])
+    assert "18,000 frames, drawn actions:" in capsys.readouterr().out
+    sentence = refusal(evaluate.main, "--run_dir=run", NOOP, "--epsilon=0.1")
+    assert sentence.startswith("epsilon is 0.1: A3CConfig has a policy of its own")
+
+
+# -------------------------------------------------------------------------------- films
 
 
 def test_a_film_shows_the_first_game_and_leaves_the_score_as_it_is(
@@ -119,7 +194,14 @@ def test_a_checkpoint_with_a_changed_byte_is_passed_over(empty_folder, capsys):
         (["--run_dir=run", "--checkpoint=best"], "run holds no best checkpoint yet: "),
         (["--run_dir=run", "--episodes=x"], "--episodes is 'x': it must be a whole"),
         (["--run_dir=run", "--video=a.gif"], "A video is written as .mp4"),
-        (["--run_dir=run", "--epsilon=1"], "There is no flag --epsilon"),
+        (["--run_dir=run", "--epsilon=2"], "epsilon is 2.0: it must be between 0"),
+        (["--run_dir=run", "--greedy", "--epsilon=0.1"], "--greedy explores nothing"),
+        (["--run_dir=run", "--max_episode_frames=0"], "it must be at least 1."),
+        (["--run_dir=run", "--protocol=best"], "must be one of plain, noop_starts, hu"),
+        (["--run_dir=run", "--starts=s.npz"], "no effect with --protocol=plain: leave"),
+        (["--run_dir=run", HUMAN], "give a file of them as --starts; launch/record_"),
+        (["--run_dir=run", HUMAN, "--starts=s.npz"], "s.npz cannot be read (No such"),
+        (["--run_dir=run", "--noop"], "There is no flag --noop"),
     ],
 )
 def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):

@@ -100,6 +100,11 @@ def test_the_graph_is_shown_once_then_the_view_then_what_came_of_it(
         updates=3_600,
         evaluation_return=0.5,
         evaluation_episodes=30,
+        evaluation_standard_error=0.125,
+        evaluation_agent_steps=4_000,
+        best_evaluation_return=0.75,
+        best_evaluation_episodes=1,
+        best_evaluation_agent_steps=3_000,
     )
     argv = ["--environment=catch", "--max_steps=1000", "--min_replay_items=200"]
     main([*argv, "--run_dir=run"])
@@ -112,9 +117,10 @@ def test_the_graph_is_shown_once_then_the_view_then_what_came_of_it(
     ]
     assert lines[3].startswith("Learning starts at 100 transitions")
     assert lines[4].startswith("starting: ")
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "Ended (max_steps): 4,000 agent steps, 3,600 updates.",
-        "Evaluation: mean return 0.50 over 30 episodes.",
+        "Evaluation after 4,000 agent steps: mean return 0.50 ± 0.12 over 30 episodes.",
+        "Best evaluation, after 3,000 agent steps: mean return 0.75 over 1 episodes.",
         "Curve: run/curve.png",
     ]
     assert errors == ""

@@ -155,6 +155,18 @@ def test_null_ops_last_one_frame_each_and_every_number_of_them_comes_up():
     assert sum(frames) == len(emulator.actions)
 
 
+def test_at_least_so_many_null_ops_are_made_as_is_asked_for():
+    environment = _make(_FakeEmulator(), min_null_ops_frames=2, max_null_ops_frames=4)
+    frames = {environment.reset().observation[0, 0, 0] for _ in range(100)}
+    assert frames == {2, 3, 4}
+
+
+@pytest.mark.parametrize("minimum", [-1, 4])
+def test_a_least_number_of_null_ops_that_cannot_be_is_refused(minimum):
+    with pytest.raises(ValueError, match=r"it must be from 0 to .* \(3\)"):
+        atari.AtariSettings(min_null_ops_frames=minimum, max_null_ops_frames=3)
+
+
 def test_a_game_that_ends_during_null_ops_is_started_again():
     emulator = _FakeEmulator(lives=1, life_loss_frames={2})
     environment = _make(emulator, max_null_ops_frames=9)

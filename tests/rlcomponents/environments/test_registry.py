@@ -242,3 +242,15 @@ def test_a_missing_package_is_named_with_what_installs_it(name, package):
         f"The {suite} environments need the package {package!r}: "
         f"pip install 'rlcomponents[{suite}]'."
     )
+
+
+def test_all_settings_of_an_environment_are_known():
+    assert registry.all_settings("catch:blind", rows=5) == {
+        "rows": 5,
+        "columns": 5,
+        "ball_visible_rows": 1,
+    }
+
+
+def test_a_users_own_environment_has_no_settings():
+    assert registry.all_settings("module:math:sin") == {}

@@ -29,3 +29,26 @@ def test_a_game_without_human_score_has_no_normalised_score(name):
 
 def test_all_57_games_are_known():
     assert len(normalisation._atari_scores()) == 57
+
+
+@pytest.mark.parametrize(
+    ("starts", "name", "score", "percent"),
+    [
+        # Breakout: random 1.7, human 31.8 under null-ops; 1.6 and 27.9 from points.
+        pytest.param("noop_starts", "atari:breakout", 31.8, 100.0, id="null-ops"),
+        pytest.param("human_starts", "atari:breakout", 27.9, 100.0, id="points"),
+        pytest.param("human_starts", "atari:breakout", 1.6, 0.0, id="random"),
+        # Random play beats the human from points: it counts as 0 there, only there.
+        pytest.param("human_starts", "atari:video_pinball", 0.0, 0.0, id="pinball"),
+        pytest.param("noop_starts", "atari:video_pinball", 16256.9, 0.0, id="as-is"),
+    ],
+)
+def test_a_protocol_has_a_table_of_its_own(starts, name, score, percent):
+    found = normalisation.human_normalised(name, score, starts=starts)
+    assert found == pytest.approx(percent)
+
+
+@pytest.mark.parametrize("name", ["atari:surround", "atari:nothing", "catch"])
+def test_a_game_that_a_protocols_table_lacks_has_no_normalised_score(name):
+    # Surround is one of 57 games, but not of the 49 with null-op starts.
+    assert normalisation.human_normalised(name, 1.0, starts="noop_starts") is None

@@ -70,12 +70,15 @@ class Program:
         """Writes the row of a worker."""
         self._write(self.folder.metrics / f"{node}.csv", metrics.WORKER_COLUMNS, row)
 
-    def evaluate(self, agent_steps, mean_return, *, final=0, episodes=10):
+    def evaluate(
+        self, agent_steps, mean_return, *, final=0, episodes=10, standard_error=None
+    ):
         """Writes the row of the evaluator."""
         row = {
             "agent_steps": agent_steps,
             "mean_return": mean_return,
             "episodes": episodes,
+            "standard_error": standard_error,
             "final": final,
         }
         self._write(self.folder.evaluation_csv, metrics.EVALUATION_COLUMNS, row)
@@ -359,7 +362,10 @@ def test_the_summary_says_what_the_run_came_to(program):
         discarded_outlier=2,
         discarded_nonfinite=3,
     )
-    program.evaluate(MAX_STEPS, 2.5, final=1, episodes=30)
+    program.evaluate(400, -1.0, episodes=9)
+    program.evaluate(500, 3.5, episodes=10, standard_error=0.5)
+    program.evaluate(600, 3.5, episodes=11)
+    program.evaluate(MAX_STEPS, 2.5, final=1, episodes=30, standard_error=0.25)
     coordinator.step()
     assert json.loads(program.folder.summary_json.read_text()) == {
         "reason": "max_steps",
@@ -376,12 +382,30 @@ def test_the_summary_says_what_the_run_came_to(program):
         "train_return": 0.5,
         "evaluation_return": 2.5,
         "evaluation_episodes": 30,
+        "evaluation_standard_error": 0.25,
+        "evaluation_agent_steps": 1_000,
+        "best_evaluation_return": 3.5,
+        "best_evaluation_episodes": 10,
+        "best_evaluation_standard_error": 0.5,
+        "best_evaluation_agent_steps": 500,
         "wall_secs": 50.0,
         "steps_per_sec": 20.0,
         "frames_per_sec": 80.0,
         "updates_per_sec": 0.02,
         "restarts": [],
     }
+
+
+def test_the_best_evaluation_is_that_of_the_whole_run(program):
+    program.learn(5)
+    program.evaluate(100, 3.5)
+    program.evaluate(200, 2.5)
+    coordinator = program.coordinator()  # As after a resume: both were there before.
+    program.evaluate(300, 3.0)
+    coordinator.step()
+    result = program.summary()
+    assert (result.best_evaluation_return, result.evaluation_return) == (3.5, 3.0)
+    assert result.best_evaluation_agent_steps == 100
 
 
 def test_a_stop_from_elsewhere_saves_and_sums_up(program):

@@ -24,6 +24,12 @@ KEYS = [
     "train_return",
     "evaluation_return",
     "evaluation_episodes",
+    "evaluation_standard_error",
+    "evaluation_agent_steps",
+    "best_evaluation_return",
+    "best_evaluation_episodes",
+    "best_evaluation_standard_error",
+    "best_evaluation_agent_steps",
     "wall_secs",
     "steps_per_sec",
     "frames_per_sec",
@@ -86,6 +92,9 @@ def test_an_ending_before_any_summary_writes_one_without_steps(tmp_path):
         "agent": "dqn",
         "train_return": None,
         "evaluation_return": None,
+        "evaluation_standard_error": None,
+        "best_evaluation_return": None,
+        "best_evaluation_standard_error": None,
         "restarts": [],
     }
 
