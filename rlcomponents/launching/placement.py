@@ -1,8 +1,12 @@
-"""What of the machine each role's processes use: compute threads and GPUs.
+"""What of the machine each role's processes use: compute threads, GPUs, memory.
 
 Nodes are how a program uses several cores, so each computes on one thread. A GPU pays
 for large batches: it belongs to the roles that learn. Others that saw it would each
 take a share of its memory for nothing.
+
+Parameters and gradients are some megabytes, of which each message makes copies. glibc
+gives freed memory of that size back to the kernel, which clears it page by page when
+it is asked for again: more work than the copies. So processes keep it.
 """
 
 import os
@@ -23,6 +27,11 @@ _COMPUTE_THREADS = (
     "NUMBA_NUM_THREADS",
     "TF_NUM_INTRAOP_THREADS",
 )
+
+_KEPT_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),  # The most that glibc takes.
+    "MALLOC_TRIM_THRESHOLD_": str(2**26),
+}
 
 
 def variables(
@@ -51,6 +60,7 @@ def variables(
     for role in roles:
         found[role] = dict.fromkeys(_COMPUTE_THREADS, str(num_threads.get(role, 1)))
         found[role]["TF_NUM_INTEROP_THREADS"] = "1"
+        found[role] |= _KEPT_MEMORY
         if gpus is not None and role in devices:
             found[role][_VISIBLE_GPUS] = ",".join(map(_name_of_gpu, devices[role]))
         elif gpus is not None or role not in LEARNING_ROLES:

@@ -1,6 +1,9 @@
 """Tests of which role has which compute threads and GPUs."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +38,36 @@ def test_each_node_computes_on_one_thread():
         assert variables["OMP_NUM_THREADS"] == "1"
         assert variables["TF_NUM_INTRAOP_THREADS"] == "1"
         assert variables["TF_NUM_INTEROP_THREADS"] == "1"
+
+
+def test_processes_keep_the_memory_of_messages():
+    """Messages of 7 MB, made and freed again and again, cost no new pages."""
+    code = (
+        "import resource\n"
+        "def faults():\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "def make_message():\n"
+        "    copies = [b'x' * 7_000_000 for _ in range(4)]\n"
+        "make_message()\n"
+        "before = faults()\n"
+        "for _ in range(10):\n"
+        "    make_message()\n"
+        "print(faults() - before)"
+    )
+
+    def faults(variables):
+        result = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(result.stdout)
+
+    kept = placement.variables(["learner"])["learner"]
+    assert faults(kept) < 100
+    assert faults(dict.fromkeys(kept, "")) > 10_000  # glibc's own way.
 
 
 def test_threads_are_set_by_role():
