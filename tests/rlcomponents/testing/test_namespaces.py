@@ -41,6 +41,6 @@ def test_what_is_no_namespace_cannot_be_entered(tmp_path):
 
 def test_a_call_of_the_c_library_that_failed_is_raised():
     namespaces.check(0)
-    with pytest.raises(OSError) as raised:
+    with pytest.raises(OSError, match="Bad file") as raised:
         namespaces.check(namespaces.libc().close(-1))
     assert raised.value.errno == errno.EBADF
