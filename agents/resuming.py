@@ -76,7 +76,8 @@ def check(
 
     Raises:
         ValueError: In one sentence: there is no run of this agent, a setting cannot
-            change, no checkpoint is intact, or the run has taken all its steps.
+            change, no checkpoint is intact, or the run is complete: it has taken all
+            its steps, and has had its last evaluation.
     """
     settings = folder.read_config()
     found = settings.pop("agent", None)
@@ -101,7 +102,7 @@ def check(
         )
     parts, facts = checkpoints.load(path)
     agent_steps = int(facts["agent_steps"])
-    if agent_steps >= config.max_steps:
+    if agent_steps >= config.max_steps and _is_evaluated(folder, config.max_steps):
         raise ValueError(
             f"The run in {folder.path} has taken {agent_steps:,} of its "
             f"{config.max_steps:,} steps: give a larger --max_steps to go on."
@@ -192,6 +193,13 @@ def _refuse_fixed(config: run_config.RunConfig, changes: Mapping[str, Any]) -> N
             f"A run cannot go on with another {' and '.join(fixed)} ({differences}): "
             f"leave the flag{'s' if len(fixed) > 1 else ''} out, or start a new run."
         )
+
+
+def _is_evaluated(folder: run_folder.RunFolder, max_steps: int) -> bool:
+    """Whether the last evaluation is that at the end of so many steps."""
+    last = metrics.read_last(folder.evaluation_csv)
+    steps = metrics.number(last, "agent_steps")
+    return metrics.number(last, "final") == 1 and steps >= max_steps
 
 
 def _write_arrays(plan: Plan) -> None:

@@ -32,8 +32,8 @@ _OWN_FOLDERS = [
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RunFlags:
-    """Flags that say how to run, not what.
+class LaunchFlags:
+    """Flags that say how to launch a program, not what.
 
     Attributes:
         lp_launch_type: `local_mp`: each node in a process of its own. `local_mt`: all
@@ -41,10 +41,6 @@ class RunFlags:
         preset: `auto`, or an environment or suite that the agent has one for, such as
             `minatar`: where settings that are not given come from. `auto` goes by
             the environment.
-        run_dir: Folder of the run, new or empty. By default a new one under runs/.
-        resume: Folder of a run, to go on with it from its newest checkpoint. Settings
-            are those that it had; others given here change them, where they can
-            change. None: a new run.
         on_failure: `restart`: a node that died is started again, and only when it dies
             three times in a row without completing a step does the run end. `stop`: the
             first death ends it. None: restart where nodes are processes, else stop.
@@ -63,8 +59,6 @@ class RunFlags:
 
     lp_launch_type: str = "local_mp"
     preset: str = "auto"
-    run_dir: str | None = None
-    resume: str | None = None
     on_failure: str | None = None
     hang_timeout_secs: float | None = None
     compute_threads: str | None = None
@@ -74,6 +68,21 @@ class RunFlags:
 
 
 class Flags(typing.NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunFlags(LaunchFlags):
+    """Flags of one run; how to launch it is in `LaunchFlags`.
+
+    Attributes:
+        run_dir: Folder of the run, new or empty. By default a new one under runs/.
+        resume: Folder of a run, to go on with it from its newest checkpoint. Settings
+            are those that it had; others given here change them, where they can
+            change. None: a new run.
+    """
+
+    run_dir: str | None = None
+    resume: str | None = None
+
+
     """What was given on the command line.
 
     Attributes:
@@ -159,6 +168,11 @@ def parse(
 
 
 class _Parser(argparse.ArgumentParser):
+def flag(name: str, value: Any) -> str:
+    """Returns a flag with its value, as it is written on the command line."""
+    return f"--{name}={_text(value)}"
+
+
     """Says what is wrong in one sentence, without the usage text."""
 
     def error(self, message: str) -> NoReturn:

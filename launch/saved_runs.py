@@ -1,6 +1,7 @@
 """Finds what a run has saved: its settings and its newest or best checkpoint."""
 
 import pathlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from agents import environment_check
@@ -21,6 +22,10 @@ _AGENTS: dict[str, tuple[type[RunConfig], lazy.Constructor]] = {
     "gorila_dqn": (GorilaConfig, _MAKE_DQN_PLAYER),
 }
 
+AGENT_CONFIGS: Mapping[str, type[RunConfig]] = {
+    name: config_class for name, (config_class, _) in _AGENTS.items()
+}
+"""Classes of the settings of all agents, by name."""
 
 NEWEST, BEST = "newest", "best"
 """Which checkpoint of a run."""

@@ -7,7 +7,7 @@ import functools
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import launchpad as lp
@@ -56,6 +56,47 @@ def main(
     return exit_code
 
 
+def check_launch(run: command_line.LaunchFlags) -> None:
+    """Raises ValueError where no program can be launched as the flags ask."""
+    choices.check_launch_type(run.lp_launch_type)
+    choices.check_on_failure(run.on_failure, run.lp_launch_type)
+    choices.check_hang_timeout(run.hang_timeout_secs)
+    private_network.check(run.node_network, run.lp_launch_type)
+
+
+def build_checked(
+    config: run_config.RunConfig,
+    given: Iterable[str],
+    run: command_line.LaunchFlags,
+    build_program: Callable[[Any, str], lp.Program],
+    run_dir: pathlib.Path,
+) -> tuple[lp.Program, dict[str, dict[str, str]] | None]:
+    """Checks that a run can start, and declares its program. Changes nothing.
+
+    Args:
+        config: Settings of the run.
+        given: Names of those that somebody chose.
+        run: How it is to be launched.
+        build_program: Declares the program from the config and the run's folder.
+        run_dir: The folder, which need not exist.
+
+    Returns:
+        The program, and the environment variables of its nodes by group; None: the
+        default ones.
+
+    Raises:
+        ValueError: In one sentence: what cannot work.
+        ImportError: Packages of the environment are missing.
+        Exception: Whatever a user's own environment raises.
+    """
+    run_config.refuse_ignored(config, given)
+    config.check_launch_type(run.lp_launch_type)
+    environment_check.check_environment(config)
+    program = build_program(config, str(run_dir.resolve()))
+    open_files.check(program)
+    return program, _variables(program, run)
+
+
 class _ReadyRun(NamedTuple):
     """A run that can start.
 
@@ -81,10 +122,7 @@ def _make_ready(
 ) -> _ReadyRun:
     """Checks all that was given, then makes the folder ready, which `held` keeps."""
     with command_line.bad_input_refused(_environment_name(flags)):
-        choices.check_launch_type(flags.run.lp_launch_type)
-        choices.check_on_failure(flags.run.on_failure, flags.run.lp_launch_type)
-        choices.check_hang_timeout(flags.run.hang_timeout_secs)
-        private_network.check(flags.run.node_network, flags.run.lp_launch_type)
+        check_launch(flags.run)
         plan = None
         if flags.run.resume is not None:
             plan = _plan_resume(flags, agent, config_class, held)
@@ -93,17 +131,14 @@ def _make_ready(
             config = run_config.make_config(
                 config_class, flags.settings, preset=flags.run.preset
             )
-        run_config.refuse_ignored(config, flags.settings)
-        config.check_launch_type(flags.run.lp_launch_type)
-        environment_check.check_environment(config)
         path = pathlib.Path(
             flags.run.resume
             or flags.run.run_dir
             or run_folder.default_path(agent, config.environment)
         )
-        program = build_program(config, str(path.resolve()))
-        open_files.check(program)
-        variables = _variables(program, flags.run)
+        program, variables = build_checked(
+            config, flags.settings, flags.run, build_program, path
+        )
         if plan is None:
             folder = run_folder.RunFolder.create(path)
             held.enter_context(folder.held())
@@ -208,7 +243,7 @@ def _print_start(ready: _ReadyRun) -> None:
 
 
 def _variables(
-    program: lp.Program, run: command_line.RunFlags
+    program: lp.Program, run: command_line.LaunchFlags
 ) -> dict[str, dict[str, str]] | None:
     """Returns the nodes' environment variables, or None where nothing is asked."""
     asked = {

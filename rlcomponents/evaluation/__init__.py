@@ -6,6 +6,8 @@
 - `start_points`: those points, and files of them.
 - `normalisation`: published scores of random play and of a human on Atari.
 - `score_tables`: published scores of agents, and their means and medians.
+- `suite_results`, `suite_tables`: what several games and seeds came to, as a table.
+- `published_columns`: published scores that belong beside such a table.
 - `random_policy`: the actor that every agent should beat.
 - `video`: a game as an mp4 file.
 """

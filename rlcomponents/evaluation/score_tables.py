@@ -1,9 +1,10 @@
-"""Published scores on Atari, game by game, and how papers sum them up.
+"""Published scores, game by game, and how papers sum them up.
 
 Reference:
     Nair et al. 2015 (Gorila): https://arxiv.org/abs/1507.04296.
     Mnih et al. 2016 (A3C), Tables 1 and S3: https://arxiv.org/abs/1602.01783.
     van Hasselt et al. 2015, equation 5 and Tables 1 and 2.
+    Young and Tian 2019 (MinAtar), learning curves: https://arxiv.org/abs/1903.03176.
 """
 
 import csv
@@ -17,6 +18,8 @@ STARTS = ("human_starts", "noop_starts")
 """Episodes that begin where a human had come to, or after up to 30 null-ops."""
 
 _NOT_AGENTS = ("game", "random", "human")
+
+_RETURN_AFTER = "return_"
 
 _VIDEO_PINBALL = "video_pinball"
 VIDEO_PINBALL_RULES = ("signed", "random_is_zero", "left_out", "absolute")
@@ -57,9 +60,7 @@ def published(starts: str) -> ScoreTable:
         raise ValueError(
             f"starts is {starts!r}: it must be one of {', '.join(STARTS)}."
         )
-    data = resources.files("rlcomponents.evaluation").joinpath("data")
-    lines = data.joinpath(f"atari_{starts}.csv").read_text().splitlines()
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    rows = _read(f"atari_{starts}.csv")
     columns = {
         name: {row["game"]: float(row[name]) for row in rows if row[name]}
         for name in rows[0]
@@ -77,6 +78,23 @@ def normalised(
     table: ScoreTable, scores: Mapping[str, float], *, video_pinball: str
 ) -> dict[str, float]:
     """Returns `100 * (score - random) / (human - random)` by game, in percent.
+
+@functools.cache
+def minatar_curves() -> Mapping[str, Mapping[str, Mapping[float, float]]]:
+    """Returns published learning curves on MinAtar, read off a picture.
+
+    Returns:
+        Mean returns by agent, game, and millions of frames (of which each is a step).
+    """
+    curves: dict[str, dict[str, dict[float, float]]] = {}
+    for row in _read("minatar_curves.csv"):
+        points = curves.setdefault(row["agent"], {}).setdefault(row["game"], {})
+        for name, text in row.items():
+            if name.startswith(_RETURN_AFTER) and text:
+                million_frames = name[len(_RETURN_AFTER) :].removesuffix("M")
+                points[float(million_frames)] = float(text)
+    return curves
+
 
     Under human starts random play beats the human on Video Pinball, so that the formula
     turns the game upside down. Papers differ in what they do about it, mostly without
@@ -122,3 +140,10 @@ def aggregate(percent: Mapping[str, float]) -> Aggregate:
     """Sums up normalised scores by game, as returned by `normalised`."""
     values = list(percent.values())
     return Aggregate(statistics.fmean(values), statistics.median(values))
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    """Returns the rows of a table of the package."""
+    data = resources.files("rlcomponents.evaluation").joinpath("data")
+    lines = data.joinpath(name).read_text().splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))

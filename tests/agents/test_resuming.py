@@ -89,6 +89,16 @@ class Run:
                 mean_return=1.0,
             )
 
+    def evaluate_at_the_end(self):
+        """Writes the row of the last evaluation."""
+        self._row(
+            self.folder.evaluation_csv,
+            metrics.EVALUATION_COLUMNS,
+            agent_steps=self.store.statistics().steps,
+            mean_return=1.0,
+            final=1,
+        )
+
     def save_node(self, name="worker-0", *, ended=False):
         """Starts a node once more, which saves itself."""
         steps, updates = self.store.statistics()[:2]
@@ -484,9 +494,16 @@ def test_replay_of_one_kind_does_not_go_on_as_the_other(tmp_path):
 def test_a_run_that_has_taken_all_its_steps_needs_more_of_them(run):
     run.learn()
     run.save()
+    run.evaluate_at_the_end()
     sentence = "has taken 50 of its 50 steps: give a larger --max_steps"
     refused(run, sentence, max_steps=50)
     run.resume(max_steps=51)
+
+
+def test_a_run_that_was_stopped_in_its_last_evaluation_goes_on_with_that(run):
+    run.learn()
+    run.save()
+    assert run.resume(max_steps=50).agent_steps == 50
 
 
 def test_a_run_without_an_intact_checkpoint_cannot_go_on(run):

@@ -137,6 +137,34 @@ def test_a_run_that_was_resumed_ends_as_any_other(start, tmp_path):
 
 @pytest.mark.integration
 @pytest.mark.timeout(240)
+@pytest.mark.parametrize("which", ["a3c", "dqn", "gorila, more bundles and shards"])
+def test_a_run_that_is_interrupted_in_its_last_evaluation_goes_on_with_that(
+    start, tmp_path, which
+):
+    agent, flags, _ = AGENTS[which]
+    folder = run_folder.RunFolder(tmp_path / "run")
+    settings = ("--environment=catch", "--run_dir=run", "--max_steps=1000", *flags)
+    first = start(agent, tmp_path, *settings, "--final_evaluation_episodes=1000000")
+
+    def all_steps_are_taken():
+        # DQN is one thread, which saves itself before the last evaluation.
+        row = metrics.read_last(folder.program_csv)
+        saved = node_state.read(folder.state / "dqn-0.json")
+        return row.get("waiting") == "last evaluation" or (saved and saved["ended"])
+
+    first.wait_until(all_steps_are_taken)
+    first.interrupt()
+    assert first.wait()[0] == 130
+    last_words = ("--resume=run", "--final_evaluation_episodes=2")
+    exit_code, _, errors = start(agent, tmp_path, *last_words).wait()
+    assert exit_code == 0, errors
+    result = summary.read(folder.summary_json)
+    assert (result.reason, result.evaluation_episodes) == ("max_steps", 2)
+    assert metrics.read_last(folder.evaluation_csv)["final"] == 1
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(240)
 def test_a_run_that_is_going_on_is_not_resumed_beside_itself(start, tmp_path):
     folder = run_folder.RunFolder(tmp_path / "run")
     first = start("a3c", tmp_path, *CATCH)

@@ -13,7 +13,7 @@ from agents.dqn import config as dqn_config
 from agents.dqn import program
 from launch import command_line, training
 from rlcomponents.launching import endings, graph
-from rlcomponents.runs import checkpoints, run_folder, summary
+from rlcomponents.runs import checkpoints, metrics, run_folder, summary
 
 
 class Launcher:
@@ -355,6 +355,9 @@ def interrupted(launched, empty_folder):
     """The folder of a run that was interrupted at 50 steps."""
     main(["--environment=catch", "--run_dir=run", "--seed=7"])
     save_checkpoint("run", 50)
+    metrics.MetricsWriter(
+        run_folder.RunFolder("run").evaluation_csv, metrics.EVALUATION_COLUMNS
+    ).write({"agent_steps": 50, "mean_return": 1.0, "final": 1})
     launched.launched.clear()
     return empty_folder / "run"
 
