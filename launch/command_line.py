@@ -23,6 +23,7 @@ from agents import setting_checks
 from rlcomponents.environments import registry
 
 BAD_INPUT_EXIT_CODE = 2
+"""Exit code of a script whose flags are refused."""
 
 _NONE = "none"
 _OWN_FOLDERS = [
@@ -67,7 +68,6 @@ class LaunchFlags:
     quiet: bool = False
 
 
-class Flags(typing.NamedTuple):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunFlags(LaunchFlags):
     """Flags of one run; how to launch it is in `LaunchFlags`.
@@ -83,6 +83,7 @@ class RunFlags(LaunchFlags):
     resume: str | None = None
 
 
+class Flags(typing.NamedTuple):
     """What was given on the command line.
 
     Attributes:
@@ -167,12 +168,12 @@ def parse(
     return Flags(run, settings, given.get("operands", []))
 
 
-class _Parser(argparse.ArgumentParser):
 def flag(name: str, value: Any) -> str:
     """Returns a flag with its value, as it is written on the command line."""
     return f"--{name}={_text(value)}"
 
 
+class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, without the usage text."""
 
     def error(self, message: str) -> NoReturn:

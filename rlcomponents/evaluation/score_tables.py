@@ -43,7 +43,12 @@ class ScoreTable(NamedTuple):
 
 
 class Aggregate(NamedTuple):
-    """Human-normalised scores of many games as two numbers, in percent."""
+    """Human-normalised scores of many games as two numbers, in percent.
+
+    Attributes:
+        mean: Over games.
+        median: Over games.
+    """
 
     mean: float
     median: float
@@ -74,11 +79,6 @@ def published(starts: str) -> ScoreTable:
     )
 
 
-def normalised(
-    table: ScoreTable, scores: Mapping[str, float], *, video_pinball: str
-) -> dict[str, float]:
-    """Returns `100 * (score - random) / (human - random)` by game, in percent.
-
 @functools.cache
 def minatar_curves() -> Mapping[str, Mapping[str, Mapping[float, float]]]:
     """Returns published learning curves on MinAtar, read off a picture.
@@ -95,6 +95,11 @@ def minatar_curves() -> Mapping[str, Mapping[str, Mapping[float, float]]]:
                 points[float(million_frames)] = float(text)
     return curves
 
+
+def normalised(
+    table: ScoreTable, scores: Mapping[str, float], *, video_pinball: str
+) -> dict[str, float]:
+    """Returns `100 * (score - random) / (human - random)` by game, in percent.
 
     Under human starts random play beats the human on Video Pinball, so that the formula
     turns the game upside down. Papers differ in what they do about it, mostly without
