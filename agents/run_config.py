@@ -14,7 +14,10 @@ from rlcomponents.environments import registry
 from rlcomponents.networks import kinds
 
 NETWORKS = ("auto", *kinds.KINDS)
+"""Values of `network`."""
+
 OPTIMISERS = ("adagrad", "adam", "momentum", "rmsprop", "sgd")
+"""Values of `optimiser`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -236,6 +239,7 @@ class RunConfig:
 
 
 Config = TypeVar("Config", bound=RunConfig)
+"""The config of some agent."""
 
 
 def make_config(

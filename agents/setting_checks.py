@@ -38,11 +38,22 @@ class Limit(NamedTuple):
 
 
 AT_LEAST_ONE = Limit("at least 1", lambda value: value >= 1)
+"""For counts of what has to be there."""
+
 NOT_NEGATIVE = Limit("0 or more", lambda value: value >= 0)
+"""For counts and times that may be 0."""
+
 POSITIVE = Limit("above 0", lambda value: value > 0)
+"""For sizes and rates."""
+
 FRACTION = Limit("between 0 and 1", lambda value: 0 <= value <= 1)
+"""For parts and probabilities, both ends included."""
+
 DECAY = Limit("0 or more, and below 1", lambda value: 0 <= value < 1)
+"""For factors of moving averages."""
+
 NUM_NODES = Limit("between 1 and 1000", lambda value: 1 <= value <= 1000)
+"""For numbers of nodes of a group."""
 
 
 def one_of(words: Iterable[str]) -> Limit:

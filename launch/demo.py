@@ -13,6 +13,7 @@ from rlcomponents.launching import launcher
 from rlcomponents.runs import curve, run_folder, summary
 
 ENVIRONMENT = "minatar:breakout"
+"""The game that is shown."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

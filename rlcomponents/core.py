@@ -73,6 +73,12 @@ class Verdict(enum.Enum):
 
     `LOST`: it did not answer. It may have applied its part, or may never do so; nobody
     sends it again.
+
+    Attributes:
+        APPLIED: The part was added to the parameters.
+        STALE: Discarded: too old.
+        OTHER_EPOCH: Discarded: of a life of the shard before this one.
+        LOST: No answer came.
     """
 
     APPLIED = "applied"

@@ -23,10 +23,13 @@ MAX_IN_A_ROW = 10
 """Default of `max_nonfinite_in_a_row`."""
 
 MEND_ENVIRONMENT = "mend the environment"
+"""What to do where an environment gave what is not finite."""
+
 MEND_LEARNING = (
     "learning has diverged; lower the learning rate, or clip gradients "
     "(max_gradient_norm)"
 )
+"""What to do where a loss or gradient is not finite."""
 
 _SAY_PERIOD_SECS = 10.0
 _LARGEST = float(np.finfo(np.float32).max)  # Everything is learned in float32.

@@ -25,6 +25,13 @@ class A3CStrategy:
 
     with R - V a constant in the first term: no policy gradient reaches the critic.
 
+    Attributes:
+        variables: The worker's copy of the parameters.
+        target_variables: None: A3C has no target.
+        keeps_next_action: False: the loss needs no action after the rollout.
+        epsilon: None: actions are drawn from the policy.
+        rng: What they are drawn from.
+
     Reference:
         Mnih et al. 2016, Algorithm S3 and section 4: https://arxiv.org/abs/1602.01783.
     """

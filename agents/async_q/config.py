@@ -8,6 +8,7 @@ from agents import setting_checks
 from agents.asynchronous.config import AsyncConfig
 
 ALGORITHMS = ("one_step_q", "one_step_sarsa", "n_step_q")
+"""Values of `algorithm`."""
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     "atari": {"network": "nips_dqn"},

@@ -37,7 +37,11 @@ class Rule(Protocol):
 
 
 class OneStepQ:
-    """y = r + gamma max_a Q(s', a; theta-). Mnih et al. 2016, Algorithm 1."""
+    """y = r + gamma max_a Q(s', a; theta-). Mnih et al. 2016, Algorithm 1.
+
+    Attributes:
+        keeps_next_action: See `Rule`.
+    """
 
     keeps_next_action = False
 
@@ -57,6 +61,9 @@ class OneStepSarsa:
     """y = r + gamma Q(s', a'; theta-), a' as it is really taken. Section 4.
 
     Where an episode is cut (a truncation), no action follows: one is chosen as if.
+
+    Attributes:
+        keeps_next_action: See `Rule`.
     """
 
     keeps_next_action = True
@@ -80,6 +87,9 @@ class NStepQ:
     """The longest return up to the rollout's end, then max_a Q(s, a; theta-).
 
     Mnih et al. 2016, Algorithm S2.
+
+    Attributes:
+        keeps_next_action: See `Rule`.
     """
 
     keeps_next_action = False
@@ -107,6 +117,12 @@ class QStrategy:
     """Acts epsilon-greedily and learns by one of the rules. Not thread-safe.
 
     A strategy for `rlcomponents.learners.async_worker.AsyncWorker`.
+
+    Attributes:
+        variables: The worker's copy of the parameters.
+        target_variables: Its copy of the target parameters.
+        keeps_next_action: See `Rule`.
+        rng: What actions are drawn from.
     """
 
     def __init__(

@@ -8,7 +8,10 @@ from agents import run_config, setting_checks
 from rlcomponents.parameters import shared_parameters
 
 PARAMETER_STORES = ("auto", "local", "shared_memory", "server")
+"""Values of `parameter_store`."""
+
 OPTIMISER_STATISTICS = ("shared", "private")
+"""Values of `optimiser_statistics`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from rlcomponents import schedules
 from rlcomponents.replay import limits as replay_limits
 
 REPLAYS = ("auto", "memory", "reverb")
+"""Values of `replay`."""
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     # Nature DQN's and Gorila's own values; also the defaults above.

@@ -7,7 +7,10 @@ from agents import setting_checks
 from agents.dqn.config import DQNConfig
 
 MODES = ("bundled", "central")
+"""Values of `mode`."""
+
 SPREADS = ("same", "spread")
+"""Values of `exploration`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,7 @@ class GorilaConfig(DQNConfig):
             epsilon^(1 + 7 i / (N - 1)) (Horgan et al. 2018).
         parameter_timeout_secs: Seconds after which a call to a shard has failed.
         snapshot_period_updates: Updates that a parameter shard may lose when it dies.
+        target_period_updates: Global updates from one target copy to the next.
     """
 
     mode: str = "bundled"

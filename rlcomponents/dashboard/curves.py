@@ -85,7 +85,12 @@ class GrowingRows:
 
 
 class RunCurves:
-    """The curves of one run. For one thread."""
+    """The curves of one run. For one thread.
+
+    Attributes:
+        program: Rows of `program.csv` so far.
+        evaluations: Rows of `evaluation.csv` so far.
+    """
 
     def __init__(self, folder: run_folder.RunFolder) -> None:
         """Reads nothing yet."""

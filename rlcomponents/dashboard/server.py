@@ -46,6 +46,9 @@ class DashboardServer(http.server.ThreadingHTTPServer):
 
     Attributes:
         address: Of the page.
+        dashboard: What answers are made of.
+        pages: The files of the page, by path.
+        daemon_threads: Answers that still go on do not hold up the end.
     """
 
     daemon_threads = True

@@ -3,8 +3,13 @@
 from typing import NamedTuple
 
 OK = "ok"
+"""All is well."""
+
 NOTE = "note"
+"""Worth knowing; nothing has to be done."""
+
 FIX = "fix"
+"""Something has to be done, or programs fail."""
 
 
 class Finding(NamedTuple):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rlcomponents.doctor import findings
 
 GIB = 1024**3
+"""Bytes of a gibibyte."""
 
 NAMESPACE_SETTINGS = {
     "user.max_user_namespaces": ("0", "15000"),

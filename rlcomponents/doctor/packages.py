@@ -16,7 +16,10 @@ from typing import NamedTuple
 from rlcomponents.doctor import findings
 
 PROJECT = "rlcomponents"
+"""The distribution whose requirements are looked at."""
+
 IMPORT_LIMIT_SECS = 120.0
+"""What takes longer to import counts as hanging."""
 
 _OURS = "run make install, which brings the versions that belong together"
 _PYTHON = (3, 10)

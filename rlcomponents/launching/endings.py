@@ -15,10 +15,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FINISHED = 0
+"""Exit code: the program came to its end."""
+
 NODE_DIED = 1
+"""Exit code: a node died for good."""
+
 INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
 TERMINATED = 143
+"""Exit code after SIGTERM or SIGHUP."""
+
 OUTPUT_CLOSED = 141
+"""Exit code: nobody reads the output any more."""
 
 _NUM_LAST_LINES = 12
 _MAX_TAIL_BYTES = 16_384

@@ -109,6 +109,7 @@ class NodeThread(watched.Node):
     """A node in a thread."""
 
     KILLED = "was left behind, since a thread cannot be killed"
+    """See `watched.Node`."""
 
     def __init__(
         self,

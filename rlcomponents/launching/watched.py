@@ -118,6 +118,7 @@ class Node(abc.ABC):
     """
 
     KILLED = "was killed"
+    """What became of a node that did not stop in time, in words."""
 
     def __init__(self, name: str, log_path: pathlib.Path) -> None:
         """Starts nothing yet."""

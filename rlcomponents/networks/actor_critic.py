@@ -164,6 +164,7 @@ class ContinuousActorCritic(snt.Module):
 
 
 ActorCritic = DiscreteActorCritic | ContinuousActorCritic
+"""What A3C takes: either of the two, with one interface."""
 
 
 def make_actor_critic(

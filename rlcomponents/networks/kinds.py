@@ -15,7 +15,13 @@ from rlcomponents import specs
 
 
 class Convolution(NamedTuple):
-    """One square convolution without padding, followed by a ReLU."""
+    """One square convolution without padding, followed by a ReLU.
+
+    Attributes:
+        channels: Number of filters.
+        kernel: Height and width of a filter, in pixels.
+        stride: In pixels, both ways.
+    """
 
     channels: int
     kernel: int

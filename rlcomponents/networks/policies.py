@@ -30,3 +30,4 @@ class Gaussian(NamedTuple):
 
 
 Policy = Softmax | Gaussian
+"""Either of the two, with one interface."""

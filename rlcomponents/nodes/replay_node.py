@@ -30,7 +30,11 @@ class ReplayHandle(base.Handle[str]):
 
 
 class ReplayNode(lp.PyNode):
-    """Serves Reverb tables until the program stops."""
+    """Serves Reverb tables until the program stops.
+
+    Attributes:
+        make_tables: Returns the tables, inside the node.
+    """
 
     def __init__(
         self,

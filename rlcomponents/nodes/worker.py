@@ -18,6 +18,10 @@ class SteppedWorker(acme_core.Worker):
     the parameters stand still while the last evaluation is played. Where a parameter
     shard dies meanwhile, and comes back with fewer steps, the work goes on: else there
     would never be a last evaluation.
+
+    Attributes:
+        step: Takes one step by hand, as tests do; returns the agent steps of all
+            actors.
     """
 
     def __init__(

@@ -18,6 +18,9 @@ class PrivateStatisticsStore(core.ParameterStore):
     the update rule, which no other worker sees. They take in every gradient that is
     pushed, also one that the store discards.
 
+    Attributes:
+        layout: Of the network whose parameters these are.
+
     Reference:
         Mnih et al. 2016, supplement section 7 (momentum SGD and RMSProp with
         statistics per thread); https://arxiv.org/abs/1602.01783.

@@ -16,6 +16,9 @@ class ShardedStore(core.ParameterStore):
 
     A subclass says how a shard is reached. Each shard judges alone; see
     `rlcomponents.parameters.shard.ParameterShard`.
+
+    Attributes:
+        layout: Of the network whose parameters these are.
     """
 
     def __init__(

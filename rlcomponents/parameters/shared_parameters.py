@@ -25,7 +25,11 @@ from rlcomponents import core
 from rlcomponents.parameters import saved_states, shared_memory
 
 PARAMETERS = "parameters"
+"""Name of the array of parameters."""
+
 TARGET_PARAMETERS = "target_parameters"
+"""Name of the target copy's array."""
+
 SLOTS = "slots/"
 """Names of the arrays, and of the same in a saved state; `slots/<name>` for statistics
 of the update rule."""

@@ -9,6 +9,7 @@ import numpy as np
 from rlcomponents import core
 
 Buffer = bytes | memoryview
+"""Bytes as they are sent, or a view of them."""
 
 Reply = tuple[int, Any]
 """What a shard's method answers: a code and a result. `read_reply` takes it apart."""

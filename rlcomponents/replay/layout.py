@@ -40,7 +40,12 @@ class Column(NamedTuple):
 
 
 class ObservationLayout:
-    """Cuts observations of one spec into rows to be stored. Holds no observation."""
+    """Cuts observations of one spec into rows to be stored. Holds no observation.
+
+    Attributes:
+        columns: What is stored of each leaf, in the order of `tree.flatten`.
+        max_frames: Frames of the deepest stack; 1 without stacks.
+    """
 
     def __init__(self, observation_spec: Any) -> None:
         """Reads the spec.

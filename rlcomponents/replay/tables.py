@@ -19,6 +19,7 @@ from rlcomponents.replay import limits as replay_limits
 from rlcomponents.replay import transitions
 
 TABLE = "transitions"
+"""Name of the one table of a server."""
 
 STEP = tf.TensorSpec((3,), tf.float32, "step")
 """Action, reward and discount of an item."""

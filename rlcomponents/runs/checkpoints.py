@@ -37,6 +37,7 @@ _ARRAYS = ".npz"
 _DAMAGED = "damaged-"
 
 Parts = Mapping[str, Mapping[str, np.ndarray]]
+"""Arrays by part of a program, and by name in the part."""
 
 
 def save(

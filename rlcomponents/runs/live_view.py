@@ -15,6 +15,8 @@ from rich import cells, console, style, table, text
 from rlcomponents.runs import node_table, readable
 
 GAP = "   "
+"""Between two numbers on a line."""
+
 GOOD, BUSY, BAD = "green", "yellow", "red"
 
 _COLUMN_GAP = 2

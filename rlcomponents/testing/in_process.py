@@ -51,6 +51,7 @@ class Unavailable(Exception):
     """What courier raises where the server is gone, with its code."""
 
     code = types.SimpleNamespace(name="UNAVAILABLE")
+    """As gRPC has it: only the name matters."""
 
 
 class FlakyClient(InProcessClient):

@@ -26,11 +26,19 @@ from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import local_store, shard, update_rules
 
 LAYOUT = layouts.ParameterLayout(["w", "b", "scale"], [[2, 3], [4], []])
+"""Of most tests: 11 parameters in three variables."""
+
 NUM_PARAMETERS = 11
+"""Of `LAYOUT`."""
+
 LARGE_LAYOUT = layouts.ParameterLayout(["w", "b"], [[300, 333], [7]])
+"""Large enough that an update takes a while."""
 
 ONES = np.ones(NUM_PARAMETERS, np.float32)
+"""A gradient, or parameters, for `LAYOUT`."""
+
 ZEROS = np.zeros(NUM_PARAMETERS, np.float32)
+"""The same, of zeros."""
 
 RULES = [
     pytest.param(rule, id=type(rule).__name__)
@@ -42,11 +50,22 @@ RULES = [
         update_rules.Adam(),
     )
 ]
+"""All update rules, as test parameters."""
 
 
 @dataclasses.dataclass(frozen=True)
 class StoreSettings:
-    """What a store under test is built with; see `ParameterShard`."""
+    """What a store under test is built with; see `ParameterShard`.
+
+    Attributes:
+        layout: Of the vector.
+        rule: Applied at the store.
+        learning_rate: By agent steps of all actors.
+        max_staleness_updates: Older gradients are discarded. None: never.
+        target_period_updates: Between target copies. None: not in updates.
+        target_period_steps: The same in agent steps.
+        max_gradient_norm: Longer gradients are scaled to it. None: not.
+    """
 
     layout: layouts.ParameterLayout = LAYOUT
     rule: update_rules.UpdateRule = dataclasses.field(default_factory=update_rules.SGD)
@@ -80,6 +99,7 @@ class StoreSettings:
 
 
 MakeStore = Callable[[StoreSettings], core.ParameterStore]
+"""Makes an empty store of the settings."""
 
 
 class StoreContract:
