@@ -1,6 +1,7 @@
 """What papers print for the games of a suite, evaluated in the same way."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rlcomponents.evaluation import score_tables, suite_results
@@ -19,6 +20,22 @@ class Column(NamedTuple):
     agent: str
     point: str
     scores: Mapping[str, float]
+
+
+class Sum(NamedTuple):
+    """A row below those of the games, in percent.
+
+    Attributes:
+        name: `mean`, `median` or `iqm`.
+        percent: Ours.
+        interval: Low and high of its 95 % interval, where there is one.
+        published: By column; None where one lacks a game.
+    """
+
+    name: str
+    percent: float
+    interval: tuple[float, float] | None
+    published: list[float | None]
 
 
 def find(runs: Sequence[suite_results.Run]) -> list[Column]:
@@ -48,6 +65,42 @@ def find(runs: Sequence[suite_results.Run]) -> list[Column]:
                 }
                 columns.append(_column(agent, f"{point:g}M", "minatar", scores, games))
     return [column for column in columns if column.scores]
+
+
+def sums(
+    total: suite_results.Aggregate,
+    columns: Iterable[Column],
+    runs: Iterable[suite_results.Run],
+) -> list[Sum]:
+    """Returns our normalised scores, summed up, with those of each column beside.
+
+    Args:
+        total: Ours.
+        columns: See `find`.
+        runs: All runs of the suite.
+    """
+    configs = {run.config["environment"]: run.config for run in runs}
+
+    def of_column(
+        column: Column, add_up: Callable[[list[float]], float]
+    ) -> float | None:
+        if not all(game in column.scores for game in total.games):
+            return None  # Its sum would be one of other games.
+        percent = [
+            suite_results.normalised(configs[game], column.scores[game])
+            for game in total.games
+        ]
+        return add_up([value for value in percent if value is not None])
+
+    means = [of_column(column, statistics.fmean) for column in columns]
+    medians = [of_column(column, statistics.median) for column in columns]
+    found = [
+        Sum("mean", total.mean, None, means),
+        Sum("median", total.median, None, medians),
+    ]
+    if total.iqm is not None:
+        found.append(Sum("iqm", total.iqm, total.interval, [None for _ in columns]))
+    return found
 
 
 def _points(

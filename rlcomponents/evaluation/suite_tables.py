@@ -5,7 +5,7 @@ import io
 import itertools
 import pathlib
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rlcomponents.evaluation import published_columns, suite_results
@@ -31,22 +31,6 @@ class Provenance(NamedTuple):
     machine: str
 
 
-class _Sum(NamedTuple):
-    """A row below those of the games, in percent.
-
-    Attributes:
-        name: `mean`, `median` or `iqm`.
-        percent: Ours.
-        interval: Low and high of its 95 % interval, where there is one.
-        published: By column; None where one lacks a game.
-    """
-
-    name: str
-    percent: float
-    interval: tuple[float, float] | None
-    published: list[float | None]
-
-
 class _Table(NamedTuple):
     """All that is in the table."""
 
@@ -54,7 +38,7 @@ class _Table(NamedTuple):
     rows: list[suite_results.Row]
     columns: list[published_columns.Column]
     num_games: int
-    sums: list[_Sum]
+    sums: list[published_columns.Sum]
 
 
 def write(
@@ -75,41 +59,12 @@ def write(
     rows = suite_results.rows(runs)
     columns = published_columns.find(runs)
     total = suite_results.aggregate(rows)
-    sums = [] if total is None else _sums(total, columns, runs)
+    sums = [] if total is None else published_columns.sums(total, columns, runs)
     num_games = 0 if total is None else len(total.games)
     table = _Table(runs, rows, columns, num_games, sums)
     markdown = _markdown(table, provenance)
     atomic_files.write_bytes(folder / MARKDOWN, markdown.encode())
     atomic_files.write_bytes(folder / CSV, _csv(table).encode())
-
-
-def _sums(
-    total: suite_results.Aggregate,
-    columns: Iterable[published_columns.Column],
-    runs: Iterable[suite_results.Run],
-) -> list[_Sum]:
-    configs = {run.config["environment"]: run.config for run in runs}
-
-    def of_column(
-        column: published_columns.Column, add_up: Callable[[list[float]], float]
-    ) -> float | None:
-        if not all(game in column.scores for game in total.games):
-            return None  # Its sum would be one of other games.
-        percent = [
-            suite_results.normalised(configs[game], column.scores[game])
-            for game in total.games
-        ]
-        return add_up([value for value in percent if value is not None])
-
-    means = [of_column(column, statistics.fmean) for column in columns]
-    medians = [of_column(column, statistics.median) for column in columns]
-    sums = [
-        _Sum("mean", total.mean, None, means),
-        _Sum("median", total.median, None, medians),
-    ]
-    if total.iqm is not None:
-        sums.append(_Sum("iqm", total.iqm, total.interval, [None for _ in columns]))
-    return sums
 
 
 # ---------------------------------------------------------------------------- CSV
