@@ -7,6 +7,7 @@ and nothing else: runs do not wait for it, and need not have begun.
 """
 
 import dataclasses
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -39,6 +40,8 @@ def main(argv: Sequence[str]) -> int:
                 f"--port is {flags.port}: it must be a port, 1 to {_MAX_PORT}, or 0."
             )
         serving = server.DashboardServer(data.Dashboard(run_dirs), flags.port)
+    # A script's background jobs are started with it ignored, and sent it all the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         print(f"{serving.address} shows {len(run_dirs)} runs; Ctrl-C ends it.")
         sys.stdout.flush()
