@@ -54,7 +54,7 @@ types: $(INSTALLED)  ## Checks types.
 imports: $(INSTALLED)  ## Checks that imports point down the layers.
 	@$(BIN)/lint-imports --no-logo
 
-docs: $(INSTALLED)  ## Builds the API documentation into build/docs; a warning is an error.
+docs: $(INSTALLED)  ## Builds the documentation into build/docs; a warning, or a public name without a description, is an error.
 	@$(BIN)/python tools/build_docs.py
 
 bench-peers-env: $(PEERS_INSTALLED)  ## Makes .venv-peers: what the benchmarks compare with.

@@ -10,13 +10,6 @@ DOTTED = re.compile(r"`((?:rlcomponents|agents|launch)(?:\.\w+)+)`")
 SOURCES = ("rlcomponents", "agents", "launch")
 
 
-def pages(project_root: pathlib.Path) -> list[pathlib.Path]:
-    """Returns every Markdown page of the project."""
-    folders = [project_root / name for name in ("docs", *SOURCES)]
-    nested = [page for folder in folders for page in sorted(folder.rglob("*.md"))]
-    return [*sorted(project_root.glob("*.md")), *nested]
-
-
 def broken_links(page: pathlib.Path) -> list[str]:
     """Returns the relative links of a page that lead nowhere."""
     return [
@@ -42,20 +35,20 @@ def resolves(name: str, project_root: pathlib.Path) -> bool:
     )
 
 
-def test_links_lead_somewhere(project_root):
+def test_links_lead_somewhere(project_root, pages):
     broken = {
         str(page.relative_to(project_root)): links
-        for page in pages(project_root)
+        for page in pages
         if (links := broken_links(page))
     }
     assert broken == {}
 
 
-def test_dotted_names_exist(project_root):
+def test_dotted_names_exist(project_root, pages):
     sources = [path for name in SOURCES for path in (project_root / name).rglob("*.py")]
     unknown = {
         f"{path.relative_to(project_root)}: {name}"
-        for path in [*pages(project_root), *sources]
+        for path in [*pages, *sources]
         for name in DOTTED.findall(path.read_text())
         if not resolves(name, project_root)
     }

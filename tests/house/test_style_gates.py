@@ -1,6 +1,7 @@
 """ruff, mypy and the documentation build each catch a planted violation."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -77,6 +78,18 @@ def test_mypy_catches_missing_hints_and_wrong_types(project_root, tmp_path):
             "Missing",
             id="annotation",
         ),
+        pytest.param(
+            "def go() -> None:\n    pass\n",
+            "planted_module.go is public",
+            id="function",
+        ),
+        pytest.param("SIZE = 3\n", "planted_module.SIZE is public", id="constant"),
+        pytest.param(
+            "from typing import NamedTuple\n\n\nclass Point(NamedTuple):\n"
+            '    """A point."""\n\n    x: int\n',
+            "planted_module.Point.x is public",
+            id="field",
+        ),
     ],
 )
 def test_documentation_build_stops_at(source, complaint, project_root, tmp_path):
@@ -90,3 +103,43 @@ def test_documentation_build_stops_at(source, complaint, project_root, tmp_path)
     )
     assert finished.returncode != 0
     assert complaint in finished.stderr
+
+
+def in_build_docs(
+    project_root: pathlib.Path, folder: pathlib.Path, code: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs code that knows `build_docs`, in a folder."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import build_docs\n{code}"],
+        cwd=folder,
+        env={"PYTHONPATH": str(project_root / "tools")},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_documentation_build_stops_at_a_link_to_a_missing_heading(
+    project_root, tmp_path
+):
+    (tmp_path / "docs").mkdir()
+    for name in ("conf.py", "site.css"):
+        shutil.copy(project_root / "docs" / name, tmp_path / "docs")
+    (tmp_path / "docs/index.md").write_text("# Page\n\n[There](#nowhere).\n")
+    finished = in_build_docs(project_root, tmp_path, "exit(build_docs.build_pages())")
+    assert finished.returncode != 0
+    assert "nowhere" in finished.stderr
+
+
+def test_links_to_pages_that_were_not_built_are_found(project_root, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/page.html").write_text(
+        '<a href="page.html#here"><a href="../api/x.html"><a href="https://x.org">'
+    )
+    finished = in_build_docs(
+        project_root,
+        tmp_path,
+        "import pathlib; print(build_docs.broken_links(pathlib.Path()))",
+    )
+    assert finished.stdout == (
+        "['docs/page.html points at ../api/x.html, which is not there.']\n"
+    )
