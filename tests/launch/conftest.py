@@ -158,8 +158,11 @@ class Script:
     """A script in a process of its own, as a user starts it."""
 
     def __init__(self, name, folder, *argv, under=()):
+        # What runs the tests may ignore some signals, as nohup and background jobs do.
+        heeding = ("env", "--default-signal=HUP,INT")
+        script = ROOT / "launch" / f"{name}.py"
         self.process = subprocess.Popen(
-            [*under, sys.executable, ROOT / "launch" / f"{name}.py", *argv],
+            [*heeding, *under, sys.executable, script, *argv],
             cwd=folder,
             env={
                 key: value
