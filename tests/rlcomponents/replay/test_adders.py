@@ -400,7 +400,7 @@ def test_a_server_that_does_not_answer_is_named(make_spec):
         discount=0.9,
         connect_timeout_secs=0.0,
     )
-    with pytest.raises(TimeoutError, match="^The replay server at localhost:1 did"):
+    with pytest.raises(TimeoutError, match=r"^The replay server at localhost:1 did"):
         adder.add_first(dm_env.restart(np.float32(0)))
 
 

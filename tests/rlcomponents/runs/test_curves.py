@@ -29,7 +29,7 @@ def run_curve(positions, returns, **config):
     return curves.RunCurve(config, np.array(positions, float), np.array(returns, float))
 
 
-# ------------------------------------------------------------------------------- reading
+# ------------------------------------------------------------------------------ reading
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_unknown_axis_is_refused(tmp_path):
         curves.read(make_run(tmp_path, [(100, 1.0)]), "hours")
 
 
-# ------------------------------------------------------------------------------- joining
+# ------------------------------------------------------------------------------ joining
 
 
 def test_seeds_become_their_mean_over_the_stretch_that_all_have():
@@ -142,7 +142,7 @@ def test_seeds_that_share_no_stretch_are_refused():
         )
 
 
-# ------------------------------------------------------------------------------- drawing
+# ------------------------------------------------------------------------------ drawing
 
 
 @pytest.mark.parametrize(
