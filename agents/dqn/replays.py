@@ -73,7 +73,6 @@ def make_adder(
     address: str,
     *,
     should_stop: Callable[[], bool],
-    name: str,
     replay: str,
 ) -> adders.TransitionAdder:
     """Builds what turns an actor's steps into transitions in a Reverb server."""
@@ -84,7 +83,6 @@ def make_adder(
         discount=config.discount,
         max_abs_reward=config.max_abs_reward,
         should_stop=should_stop,
-        actor=name,
         replay=replay,
     )
 
@@ -118,7 +116,6 @@ def _on_reverb(
         environment_spec,
         server.address,
         should_stop=lambda: wait_for_stop(0),
-        name=name,
         replay=_OWN_REPLAY,
     )
 
@@ -149,7 +146,6 @@ def _in_memory(
         discount=config.discount,
         max_abs_reward=config.max_abs_reward,
         rng=rng,
-        actor=name,
     )
     path = run_folder.RunFolder(run_dir).state / f"{name}-replay" / "replay.npz"
     disk = disks.Disk(print)

@@ -90,7 +90,6 @@ def make_actor(
         environment_spec,
         replay_address,
         should_stop=lambda: wait_for_stop(0),
-        name=f"actor-{index}",
         replay=f"replay/{index % config.num_replay_shards}",
     )
     rng = np.random.default_rng(

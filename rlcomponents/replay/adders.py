@@ -51,7 +51,6 @@ class TransitionAdder(acme_adders.Adder):
         table: str = replay_tables.TABLE,
         connect_timeout_secs: float = 300.0,
         should_stop: Callable[[], bool] | None = None,
-        actor: str = "actor",
         replay: str = "",
     ) -> None:
         """Connects to nothing yet: that is for the first `add_first`.
@@ -69,7 +68,6 @@ class TransitionAdder(acme_adders.Adder):
             should_stop: Asked about once a second while waiting for the server. Once
                 it says True, waiting ends and what cannot be sent is dropped. None: it
                 waits on.
-            actor: Name for what is said of a bad step.
             replay: Name of the server for messages. By default its address.
 
         Raises:
@@ -87,7 +85,6 @@ class TransitionAdder(acme_adders.Adder):
             num_steps=num_steps,
             discount=discount,
             max_abs_reward=max_abs_reward,
-            actor=actor,
         )
         self._layout = self._steps.layout
         self._max_in_flight_items = max_in_flight_items

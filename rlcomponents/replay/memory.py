@@ -59,7 +59,6 @@ class MemoryReplay(acme_adders.Adder):
         discount: float,
         rng: np.random.Generator,
         max_abs_reward: float | None = None,
-        actor: str = "actor",
     ) -> None:
         """Starts empty.
 
@@ -70,7 +69,6 @@ class MemoryReplay(acme_adders.Adder):
             discount: gamma per agent step.
             rng: Of the draws. Saved and restored with the items.
             max_abs_reward: Each step's reward is clipped to this size. None: not.
-            actor: Name for messages.
 
         Raises:
             ValueError: A setting outside its range, actions that cannot be stored, or a
@@ -86,7 +84,6 @@ class MemoryReplay(acme_adders.Adder):
             num_steps=num_steps,
             discount=discount,
             max_abs_reward=max_abs_reward,
-            actor=actor,
         )
         self._limits = limits
         self._rng = rng

@@ -40,7 +40,6 @@ class EpisodeSteps:
         num_steps: int,
         discount: float,
         max_abs_reward: float | None,
-        actor: str,
     ) -> None:
         """Starts without an episode.
 
@@ -49,7 +48,6 @@ class EpisodeSteps:
             num_steps: See `NStepReturns` for this and the next two.
             discount: gamma per agent step.
             max_abs_reward: Or None.
-            actor: Name for messages.
 
         Raises:
             ValueError: A setting outside its range, or actions that cannot be stored.
@@ -60,7 +58,6 @@ class EpisodeSteps:
         self.in_episode = False
         self._returns = n_step.NStepReturns(num_steps, discount, max_abs_reward)
         self._settings = [num_steps, discount, max_abs_reward]
-        self._actor = actor
         self._episode = 0
         self._step = 0
 
@@ -146,7 +143,7 @@ class EpisodeSteps:
             return check(*values)
         except ValueError as error:
             raise ValueError(
-                f"{self._actor}, episode {self._episode}, step {self._step}: {error} "
+                f"Episode {self._episode}, step {self._step}: {error} "
                 "Nothing of this step was stored."
             ) from error
 

@@ -265,13 +265,13 @@ def test_nothing_with_a_nan_is_stored(
 ):
     spec = make_spec(VECTOR)
     replay = make_replay(spec, once=True)
-    adder = make_adder(replay, spec, num_steps=2, actor="actor-3")
+    adder = make_adder(replay, spec, num_steps=2)
     good = dm_env.transition(np.float32(1), np.zeros(2, np.float32))
     _play(adder, np.zeros((2, 2), np.float32), [0.0], ending=0.0)
     adder.add_first(dm_env.restart(np.zeros(2, np.float32)))
     for _ in range(6):
         adder.add(0, good)
-    with pytest.raises(ValueError, match=f"actor-3, episode 2, step 7: {field}"):
+    with pytest.raises(ValueError, match=f"Episode 2, step 7: {field}"):
         adder.add(0, good._replace(**broken))
     adder.flush()
     items = drain(replay)
@@ -524,7 +524,6 @@ def test_an_actor_goes_on_when_its_killed_server_is_back(
         num_steps=num_steps,
         discount=1.0,
         max_in_flight_items=5,
-        actor="actor/0",
         replay="replay/0",
     )
     actor = _Actor(adder)

@@ -139,7 +139,7 @@ def test_messages_go_on_counting_episodes_and_steps(make):
         saved.add_first(dm_env.restart(np.float32(0)))
         saved.add(0, dm_env.transition(0.0, np.float32(1)))
     restored.read(io.BytesIO(_saved(saved)))
-    with pytest.raises(ValueError, match="actor, episode 2, step 2: reward is nan"):
+    with pytest.raises(ValueError, match="Episode 2, step 2: reward is nan"):
         restored.add(0, dm_env.transition(np.nan, np.float32(2)))
 
 

@@ -245,12 +245,12 @@ def test_nested_observations_come_back_in_their_structure(make, make_spec):
     ],
 )
 def test_nothing_with_a_nan_is_stored(make, make_spec, broken, field):
-    replay = make(make_spec(VECTOR), num_steps=2, actor="actor-3")
+    replay = make(make_spec(VECTOR), num_steps=2)
     good = dm_env.transition(np.float32(1), np.zeros(2, np.float32))
     replay.adder.add_first(dm_env.restart(np.zeros(2, np.float32)))
     for step in range(6):
         replay.adder.add(0, good._replace(observation=np.float32([step, 0])))
-    with pytest.raises(ValueError, match=f"actor-3, episode 1, step 7: {field}"):
+    with pytest.raises(ValueError, match=f"Episode 1, step 7: {field}"):
         replay.adder.add(0, good._replace(**broken))
     items = replay.contents()
     assert len(items) == 5
