@@ -108,8 +108,8 @@ def test_a_terminal_has_the_table_of_nodes_under_the_progress(at_terminal):
         *("parameters/0", "parameters/1", "bundle/0", "bundle/1"),
         *("evaluator/0", "coordinator/0"),
     ]
-    assert re.fullmatch(r"evaluation \S+ ± \S+ over 2 episodes, at step \d+", lines[-4])
-    assert lines[-3].startswith("Ended (max_steps): ")
+    assert re.fullmatch(r"evaluation \S+ ± \S+ over 2 episodes, at step \d+", lines[-5])
+    assert lines[-4].startswith("Ended (max_steps): ")
     # While it went on, nodes had numbers.
     shown = COLOUR.sub("", run.shown)
     assert re.search(
@@ -153,4 +153,7 @@ def test_elsewhere_there_are_plain_lines_without_escape_codes(
     shown = [line for line in lines if " of 600 steps   " in line]
     assert bool(shown) == (kind != "quiet")
     if kind == "quiet":
-        assert [line.split()[0] for line in lines] == ["Ended", "Evaluation:", "Curve:"]
+        assert [" ".join(line.split()[:2]) for line in lines] == [
+            *("Ended (max_steps):", "Evaluation after"),
+            *("Best evaluation,", f"Curve: {lines[-1].split()[-1]}"),
+        ]
