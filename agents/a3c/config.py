@@ -24,7 +24,7 @@ _CATCH: Mapping[str, Any] = {
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
     "atari": {"network": "nips_dqn"},
     "minatar": {
-        "max_steps": 1_000_000,
+        "max_steps": 2_000_000,
         "max_abs_reward": None,
         "envs_per_worker": 8,
         "learning_rate": 3e-3,
