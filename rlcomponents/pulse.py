@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-_SAME_WAIT_SECS = 1.0
+_SAME_WAIT_SECS = 0.25  # Less than who asks now and then pauses, as an evaluator.
 
 
 class FatalError(RuntimeError):

@@ -105,14 +105,19 @@ def test_a_step_ends_a_wait() -> None:
         assert life.waiting_since_secs > since_secs
 
 
-def test_a_wait_after_long_work_is_another(monkeypatch) -> None:
-    monkeypatch.setattr(pulse, "_SAME_WAIT_SECS", 0.0)
+def test_asking_twice_a_second_is_not_one_wait(monkeypatch) -> None:
+    now_secs = [10.0]
+    monkeypatch.setattr(pulse.time, "monotonic", lambda: now_secs[0])
     life = pulse.Pulse()
 
-    with life.waiting("replay/0"):
-        since_secs = life.waiting_since_secs
-    with life.waiting("replay/0"):
-        assert life.waiting_since_secs > since_secs
+    with life.waiting("parameters"):
+        now_secs[0] = 10.1
+    now_secs[0] = 10.6  # As an evaluator asks when nothing is to be evaluated.
+    with life.waiting("parameters"):
+        assert life.waiting_since_secs == 10.6
+    now_secs[0] = 10.7
+    with life.waiting("parameters"):
+        assert life.waiting_since_secs == 10.6
 
 
 def test_steps_follow_each_other_inside_the_block_only() -> None:

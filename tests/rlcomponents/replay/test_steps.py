@@ -16,7 +16,7 @@ SCALAR = dm_env_specs.Array((), np.float32)
 @pytest.fixture
 def make(make_spec):
     def make_steps(**settings):
-        values = {"num_steps": 2, "discount": 0.5, "max_abs_reward": None, "actor": "a"}
+        values = {"num_steps": 2, "discount": 0.5, "max_abs_reward": None}
         return steps.EpisodeSteps(make_spec(SCALAR), **values | settings)
 
     return make_steps
@@ -48,7 +48,7 @@ def test_a_step_that_is_refused_changes_nothing(make):
     episode = make()
     _first(episode)
     _next(episode, 1.0)
-    with pytest.raises(ValueError, match="a, episode 1, step 2: reward is nan"):
+    with pytest.raises(ValueError, match="Episode 1, step 2: reward is nan"):
         _next(episode, np.nan)
     assert _next(episode, 2.0) == [n_step.NStepItem(2, 3, 2.0, 0.25)]
 
@@ -61,7 +61,7 @@ def test_an_episode_goes_on_from_where_it_was_saved(make):
     restored.restore(states.from_json(json.loads(text)))
     assert restored.in_episode
     assert _next(restored, 2.0) == _next(saved, 2.0) != []
-    with pytest.raises(ValueError, match="a, episode 1, step 3"):
+    with pytest.raises(ValueError, match="Episode 1, step 3"):
         _next(restored, np.nan)
 
 
