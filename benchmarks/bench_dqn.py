@@ -233,7 +233,6 @@ def on_servers(steps: list) -> Iterator[dqn.DQNLearner]:
             environment_spec,
             address,
             should_stop=lambda: False,
-            name="bench",
             replay="replay",
         )
         _fill(adder, steps)

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import multiprocessing
 import os
 import pathlib
@@ -50,7 +51,11 @@ def of_memory() -> Costs:
     with tempfile.TemporaryFile() as file:
         replay.write(file)
         costs["checkpoint bytes"] = file.tell() / replay.num_items
-        costs["frame bytes before compression"] = costs["checkpoint bytes"]  # All.
+    frame_bytes = math.prod(spec.observations.shape[:-1])
+    num_frames = REPEATS * len(steps)
+    costs["frame bytes before compression"] = (
+        frame_bytes * num_frames / replay.num_items
+    )
     return costs
 
 

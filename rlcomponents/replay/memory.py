@@ -190,13 +190,15 @@ class MemoryReplay(acme_adders.Adder):
         with zipfile.ZipFile(
             file, "w", zipfile.ZIP_DEFLATED, compresslevel=1
         ) as archive:
-            archive.writestr(_member(_STATE), json.dumps(states.to_json(state)))
-            with archive.open(_member(_ITEMS), "w", force_zip64=True) as member:
+            # By `open`, whose members have no time: equal replays make equal files.
+            with archive.open(_STATE, "w") as member:
+                member.write(json.dumps(states.to_json(state)).encode())
+            with archive.open(_ITEMS, "w", force_zip64=True) as member:
                 replay_rows.write_header(member, _ITEM, (self._num_items,))
                 for part in (self._items[self._oldest : end], self._items[:newer]):
                     member.write(part.view(np.uint8).data)
             for index in range(len(self._layout.columns)):
-                name = _member(_COLUMN.format(index))
+                name = _COLUMN.format(index)
                 with archive.open(name, "w", force_zip64=True) as member:
                     self._rows.write(index, member)
 
@@ -285,8 +287,3 @@ class MemoryReplay(acme_adders.Adder):
 
     def _observation(self, rows: np.ndarray, first_rows: np.ndarray) -> Any:
         return self._layout.observation(self._rows.observations(rows, first_rows))
-
-
-def _member(name: str) -> zipfile.ZipInfo:
-    """Returns a member without the time of day: equal replays make equal files."""
-    return zipfile.ZipInfo(name)

@@ -190,6 +190,15 @@ def test_with_other_n_step_returns_the_unfinished_episode_is_forgotten(make):
     _play(restored, 100, Player(7))
 
 
+def test_screens_that_hardly_change_take_little_room_in_a_file(make):
+    replay = make(specs.FrameStack((84, 84, 4), np.uint8, 0, 255), max_items=1_000)
+    screen = np.zeros((84, 84, 4), np.uint8)
+    replay.add_first(dm_env.restart(screen))
+    for _ in range(200):
+        replay.add(0, dm_env.transition(0.0, screen))
+    assert len(_saved(replay)) < replay.num_items * 84 * 84 / 50
+
+
 def test_a_torn_file_is_refused_and_changes_nothing(make):
     saved, restored = make(), make(seed=3)
     _play(saved, 50)
