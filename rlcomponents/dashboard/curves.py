@@ -134,10 +134,10 @@ class RunCurves:
 
     def _frames_per_step(self) -> float:
         rows = self.program.read()
-        steps = metrics.number(rows[-1], "agent_steps") if rows else 0.0
-        if not steps:
+        frames = curve.frames_per_step(rows[-1]) if rows else None
+        if frames is None:
             raise ValueError("no step is counted yet")
-        return metrics.number(rows[-1], "environment_frames") / steps
+        return frames
 
 
 def thinned(rows: np.ndarray) -> np.ndarray:

@@ -129,6 +129,21 @@ def columns_of(all_rows: Sequence[metrics.Row], names: tuple[str, ...]) -> np.nd
     return np.array(rows[::-1], np.float64).reshape(-1, len(names))
 
 
+def frames_per_step(row: metrics.Row) -> float | None:
+    """Returns environment frames of an agent step, which do not vary in a run.
+
+    Evaluations count steps only.
+
+    Args:
+        row: Of `program.csv`.
+
+    Returns:
+        None where it counts no step yet.
+    """
+    steps = metrics.number(row, "agent_steps")
+    return metrics.number(row, "environment_frames") / steps if steps else None
+
+
 def _draw_evaluation(
     axes: Any, steps: np.ndarray, means: np.ndarray, errors: np.ndarray
 ) -> None:

@@ -164,13 +164,12 @@ def draw(
 
 
 def _frames_per_step(folder: run_folder_lib.RunFolder) -> float:
-    row = metrics.read_last(folder.program_csv)
-    steps = metrics.number(row, "agent_steps")
-    if not steps:
+    frames = curve.frames_per_step(metrics.read_last(folder.program_csv))
+    if frames is None:
         raise ValueError(
             f"{folder.program_csv} counts no step yet: wait until the run has begun."
         )
-    return metrics.number(row, "environment_frames") / steps
+    return frames
 
 
 def _labels(configs: Sequence[Mapping[str, Any]]) -> list[str]:
