@@ -7,11 +7,15 @@ overlap. No fast-math: it lets rounding depend on where a loop is cut.
 
 import warnings
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 import numba
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
-def compiled(function: Callable[..., None]) -> Callable[..., None]:
+
+def compiled(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compiles at the first call, once a machine where there is a folder to cache in.
 
     The NumPy error model (no check for a division by 0) lets loops use vector

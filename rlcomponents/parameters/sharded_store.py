@@ -76,14 +76,7 @@ class ShardedStore(core.ParameterStore):
         self, gradient: np.ndarray, versions: Sequence[core.Version], steps: int
     ) -> core.PushResult:
         """See `core.ParameterStore`. Clips by the norm of the whole gradient."""
-        if len(versions) != len(self._slices):
-            raise ValueError(
-                f"{len(versions)} versions for {len(self._slices)} shards: pass those "
-                "of the snapshot that the gradient was computed from."
-            )
-        gradient = gradients.check_and_clip(
-            gradient, self.layout, self._max_gradient_norm
-        )
+        gradient = self._checked_and_clipped(gradient, versions)
         replies = self._call(
             "push",
             [
@@ -145,6 +138,17 @@ class ShardedStore(core.ParameterStore):
             NotInitialisedError: A shard holds no parameters yet.
             ValueError: A shard refused its arguments.
         """
+
+    def _checked_and_clipped(
+        self, gradient: np.ndarray, versions: Sequence[core.Version]
+    ) -> np.ndarray:
+        """Returns the gradient as it is to be cut, or raises; see `push`."""
+        if len(versions) != len(self._slices):
+            raise ValueError(
+                f"{len(versions)} versions for {len(self._slices)} shards: pass those "
+                "of the snapshot that the gradient was computed from."
+            )
+        return gradients.check_and_clip(gradient, self.layout, self._max_gradient_norm)
 
     def _cut(self, vector: np.ndarray) -> list[memoryview]:
         """Returns each shard's part as a view of bytes: nothing is copied."""

@@ -98,6 +98,54 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             ),
         }
 
+    def pull(self, *, target: bool = False) -> core.Snapshot:
+        """See `core.ParameterStore`.
+
+        Also takes the target copy where it is due: the worker whose count made it due
+        may not have come to it yet.
+        """
+        shared, arrays = self._shared, self._arrays()
+        if target:
+            self._rules.check_keeps_target()
+            with shared.target_locked():
+                self._copy_target_if_due()
+                vector, versions = arrays.target.copy(), (shared.target_version,)
+            return core.Snapshot(vector, versions, shared.counts().steps, versions)
+        # Counted before the values are copied: they are as new, or newer.
+        epoch, counts = shared.epoch, shared.counts()
+        self._notice_target(counts)
+        return core.Snapshot(
+            arrays.parameters.copy(),
+            (core.Version(epoch, counts.updates),),
+            counts.steps,
+            (shared.target_version,),
+        )
+
+    def push(
+        self, gradient: np.ndarray, versions: Sequence[core.Version], steps: int
+    ) -> core.PushResult:
+        """See `core.ParameterStore`. Waits for this object's push before it."""
+        gradient = self._checked_and_clipped(gradient, versions)
+        rules, shared = self._rules, self._shared
+        with self._push_lock:
+            arrays, counts = self._arrays(), shared.counts()
+            verdict, staleness = rules.judge(
+                versions[0], core.Version(shared.epoch, counts.updates)
+            )
+            row = shared.own_row()
+            row[shared_parameters.STEPS] += shard_rules.checked_steps(steps)
+            if verdict is core.Verdict.OTHER_EPOCH:
+                row[shared_parameters.DISCARDED_OTHER_EPOCH] += 1
+            elif verdict is core.Verdict.STALE:
+                row[shared_parameters.DISCARDED_STALE] += 1
+            else:
+                rate = rules.learning_rate(counts.steps)
+                rules.update_rule.apply(arrays.parameters, gradient, arrays.slots, rate)
+                row[shared_parameters.UPDATES] += 1
+                row[shared_parameters.STALENESS_SUM_UPDATES] += staleness
+        self._notice_target(shared.counts())
+        return core.PushResult((verdict,), (staleness,))
+
     def save(self) -> dict[str, np.ndarray | int]:
         """See `SharedParameters`, which can do so without the network."""
         return self._shared.save()
@@ -159,66 +207,23 @@ class SharedMemoryStore(sharded_store.ShardedStore, acme_core.Saveable):
             )
             return True
 
-    def _pull(self, target: bool) -> tuple[np.ndarray, int, int, int, int, int]:
-        """Returns values, clocks as a shard does; the caller copies the values.
-
-        The target copy, which changes as a whole, comes as a copy. One that is due is
-        taken here too: the worker whose count made it due may not have come to it yet.
-        """
-        shared, arrays = self._shared, self._arrays()
-        if not target:
-            # Counted before the caller copies the values: they are as new, or newer.
-            epoch, counts = shared.epoch, shared.counts()
-            self._notice_target()
-            clocks = counts.updates, counts.steps, *shared.target_version
-            return arrays.parameters, epoch, *clocks
-        self._rules.check_keeps_target()
-        with shared.target_locked():
-            self._copy_target_if_due()
-            values, version = arrays.target.copy(), shared.target_version
-        return values, *version, shared.counts().steps, *version
-
-    def _push(
-        self, gradient: wire.Buffer, epoch: int, updates: int, steps: int
-    ) -> tuple[str, int]:
-        """Counts the steps, then applies the gradient or discards it."""
-        values, rules = wire.as_float32(gradient), self._rules
-        with self._push_lock:
-            arrays, counts = self._arrays(), self._shared.counts()
-            verdict, staleness = rules.judge(
-                core.Version(epoch, updates),
-                core.Version(self._shared.epoch, counts.updates),
-            )
-            row = self._shared.own_row()
-            row[shared_parameters.STEPS] += shard_rules.checked_steps(steps)
-            if verdict is core.Verdict.OTHER_EPOCH:
-                row[shared_parameters.DISCARDED_OTHER_EPOCH] += 1
-            elif verdict is core.Verdict.STALE:
-                row[shared_parameters.DISCARDED_STALE] += 1
-            else:
-                rate = rules.learning_rate(counts.steps)
-                rules.update_rule.apply(arrays.parameters, values, arrays.slots, rate)
-                row[shared_parameters.UPDATES] += 1
-                row[shared_parameters.STALENESS_SUM_UPDATES] += staleness
-        self._notice_target()
-        return verdict.value, staleness
-
     def _add_steps(self, steps: int) -> int:
         with self._push_lock:
             row = self._shared.own_row()
             row[shared_parameters.STEPS] += shard_rules.checked_steps(steps)
-        self._notice_target()
-        return self._shared.counts().steps
+        counts = self._shared.counts()
+        self._notice_target(counts)
+        return counts.steps
 
     def _statistics(self) -> tuple[int, ...]:
         return tuple(self._shared.counts())
 
-    def _notice_target(self) -> None:
+    def _notice_target(self, counts: saved_states.ShardStatistics) -> None:
         """Takes the target copy where it is due: one of those who notice does."""
         shared = self._shared
         if not self._rules.keeps_target or not shared.is_ready:
             return
-        if self._target_phase(shared.counts()) > shared.target_phase:
+        if self._target_phase(counts) > shared.target_phase:
             with shared.target_locked():
                 self._copy_target_if_due()
 

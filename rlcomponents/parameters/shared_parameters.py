@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from rlcomponents import core
+from rlcomponents import core, kernels
 from rlcomponents.parameters import saved_states, shared_memory
 
 PARAMETERS = "parameters"
@@ -69,7 +69,8 @@ class SharedParameters:
         memory.grow(_ARRAYS_START_BYTES)
         self._memory = memory
         self._control = memory.map(0, _ARRAYS_START_BYTES)
-        self._header = np.frombuffer(self._control, np.int64, _LINE_BYTES // 8)
+        self._integers = memoryview(self._control).cast("q")
+        self._header = self._integers[: _LINE_BYTES // 8]
         self._rows = np.frombuffer(
             self._control,
             np.int64,
@@ -77,7 +78,7 @@ class SharedParameters:
             _COUNTS_START_BYTES,
         ).reshape(_NUM_ROWS, -1)
         self._arrays: dict[str, np.ndarray] | None = None
-        self._row: np.ndarray | None = None
+        self._row: memoryview | None = None
 
     def statistics(self) -> core.StoreStatistics:
         """See `core.ParameterStore`."""
@@ -85,9 +86,7 @@ class SharedParameters:
 
     def counts(self) -> saved_states.ShardStatistics:
         """Returns the counts of all workers together."""
-        return saved_states.ShardStatistics(
-            *np.add.reduce(self._rows).tolist()[:_NUM_COUNTS]
-        )
+        return saved_states.ShardStatistics(*_add_up(self._rows))
 
     def save(self) -> dict[str, np.ndarray | int]:
         """Returns what `SharedMemoryStore.restore` needs.
@@ -123,7 +122,7 @@ class SharedParameters:
     @property
     def epoch(self) -> int:
         """See `core.Version`."""
-        return int(self._header[_EPOCH])
+        return self._header[_EPOCH]
 
     @epoch.setter
     def epoch(self, epoch: int) -> None:
@@ -132,14 +131,12 @@ class SharedParameters:
     @property
     def target_version(self) -> core.Version:
         """At which the target copy was taken."""
-        return core.Version(
-            int(self._header[_TARGET_EPOCH]), int(self._header[_TARGET_UPDATES])
-        )
+        return core.Version(self._header[_TARGET_EPOCH], self._header[_TARGET_UPDATES])
 
     @property
     def target_phase(self) -> int:
         """`ShardRules.target_phase` when the target copy was taken."""
-        return int(self._header[_TARGET_PHASE])
+        return self._header[_TARGET_PHASE]
 
     def copy_target(self, version: core.Version, phase: int) -> None:
         """Takes the target copy. Needs `target_locked`."""
@@ -155,8 +152,10 @@ class SharedParameters:
         """Keeps others from writing, and from reading, the target copy."""
         return self._memory.locked(_TARGET_LOCK)
 
-    def own_row(self) -> np.ndarray:
-        """Returns the row that this object alone writes; one thread at a time.
+    def own_row(self) -> memoryview:
+        """Returns the row of integers that this object alone writes.
+
+        One thread at a time.
 
         It is that of an earlier worker where one has ended: its counts go on.
 
@@ -166,7 +165,8 @@ class SharedParameters:
         if self._row is None:
             for index in range(1, _NUM_ROWS):
                 if self._memory.try_lock(index):
-                    self._row = self._rows[index]
+                    start = (_COUNTS_START_BYTES + index * _LINE_BYTES) // 8
+                    self._row = self._integers[start : start + _LINE_BYTES // 8]
                     break
             else:
                 raise RuntimeError(
@@ -259,6 +259,19 @@ class SharedParameters:
             array = np.frombuffer(mapped, np.float32, math.prod(shape), start_bytes)
             yield name, array.reshape(shape)
             start_bytes += _size_bytes([shape])
+
+
+@kernels.compiled
+def _add_up(rows: np.ndarray) -> tuple[int, int, int, int, int]:
+    """Returns the sums of the counts, in the order of a row."""
+    steps = updates = stale = other_epoch = staleness_sum = 0
+    for row in rows:
+        steps += row[STEPS]
+        updates += row[UPDATES]
+        stale += row[DISCARDED_STALE]
+        other_epoch += row[DISCARDED_OTHER_EPOCH]
+        staleness_sum += row[STALENESS_SUM_UPDATES]
+    return steps, updates, stale, other_epoch, staleness_sum
 
 
 def _size_bytes(shapes: Iterable[Sequence[int]]) -> int:

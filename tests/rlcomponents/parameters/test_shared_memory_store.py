@@ -193,7 +193,7 @@ def test_a_target_copy_that_was_not_finished_is_still_due():
 
 def test_whoever_saw_the_crossing_gets_the_new_target_copy(monkeypatch):
     first, second = make_workers(2, target_period_steps=10)
-    monkeypatch.setattr(first, "_notice_target", lambda: None)  # Has not come to it.
+    monkeypatch.setattr(first, "_notice_target", lambda _: None)  # Not come to it.
     push(first, steps=10)
     assert second.pull().steps == 10
     assert second.pull(target=True).updates == 1

@@ -36,8 +36,8 @@ def test_memory_that_nobody_used_has_no_counts_and_no_parameters(handle):
 
 def test_counts_are_the_sum_over_all_workers(handle):
     first, second, reader = opened(handle), opened(handle), opened(handle)
-    first.own_row()[:5] = [1, 2, 3, 4, 5]
-    second.own_row()[:5] = [10, 20, 30, 40, 50]
+    np.asarray(first.own_row())[:5] = [1, 2, 3, 4, 5]
+    np.asarray(second.own_row())[:5] = [10, 20, 30, 40, 50]
     assert reader.counts() == (11, 22, 33, 44, 55)
     assert reader.statistics() == core.StoreStatistics(11, 22, 77, 2.5)
 
@@ -71,19 +71,19 @@ def test_counts_of_workers_that_ended_stay_and_their_rows_are_used_again(handle)
 
 def test_too_many_workers_at_once_are_refused(handle):
     workers = [opened(handle) for _ in range(shared_parameters.MAX_WORKERS)]
-    rows = {worker.own_row().ctypes.data - rows_start(worker) for worker in workers}
+    rows = {address(worker.own_row()) - address(worker._rows) for worker in workers}
     assert len(rows) == shared_parameters.MAX_WORKERS
     with pytest.raises(RuntimeError, match="255 workers count in this shared memory"):
         opened(handle).own_row()
 
 
-def rows_start(worker):
-    return worker._rows.ctypes.data
+def address(integers):
+    return np.asarray(integers).ctypes.data
 
 
 def test_rows_lie_in_cache_lines_of_their_own(handle):
     first, second = opened(handle).own_row(), opened(handle).own_row()
-    assert first.ctypes.data % 64 == second.ctypes.data % 64 == 0
+    assert address(first) % 64 == address(second) % 64 == 0
     assert first.nbytes == 64
 
 
