@@ -77,10 +77,7 @@ class ShardedClient(sharded_store.ShardedStore):
             return super().push(gradient, versions, steps)
 
     def _call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        calls = {
-            index: tuple(bytes(x) if isinstance(x, memoryview) else x for x in each)
-            for index, each in enumerate(arguments)
-        }
+        calls = dict(enumerate(arguments))
         if method == "pull":
             results = self._pull(calls)
         elif method == "push":
@@ -128,6 +125,8 @@ class ShardedClient(sharded_store.ShardedStore):
 
     def _count(self, indices: Sequence[int]) -> dict[int, int]:
         """Returns what each of these shards has counted, as soon as it answers."""
+        if not indices:
+            return {}
         fields = self._ask("statistics", {i: () for i in indices})
         return {
             i: saved_states.ShardStatistics(*each).steps for i, each in fields.items()
@@ -144,7 +143,7 @@ class ShardedClient(sharded_store.ShardedStore):
         if self._initial is None:
             raise core.NotInitialisedError(next(iter(empty.values())))
         parts = self._cut(self._initial)
-        taken = self._ask("initialise", {i: (bytes(parts[i]),) for i in empty})
+        taken = self._ask("initialise", {i: (parts[i],) for i in empty})
         for index in sorted(i for i in taken if taken[i]):
             pulse.current().say(
                 f"parameters/{index} came back without its parameters: this part of "
