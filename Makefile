@@ -10,11 +10,11 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 PEERS_INSTALLED := .venv-peers/.installed
 BENCHES := $(filter-out benchmarks/bench_scaling.py,$(wildcard benchmarks/bench_*.py))
-PACKAGES := rlcomponents agents launch
+PACKAGES := rlcomponents agents launch experiments
 FAST := --numprocesses=2 --dist=loadfile --cov --cov-report=html:build/coverage --cov-fail-under=85
 export PYTHON
 
-.PHONY: help install lock doctor demo test test-all lint format types imports docs bench bench-peers-env bench-docs bench-scaling check
+.PHONY: help install lock doctor demo test test-all lint format types imports docs bench bench-peers-env bench-docs bench-scaling results check
 
 help:  ## Lists the tasks.
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -75,5 +75,11 @@ bench-docs: $(INSTALLED)  ## Puts the results of the benchmarks into docs/benchm
 bench-scaling: $(INSTALLED)  ## Measures 1 to 16 bundles (ten minutes), and predicts Gorila's 100 with a model.
 	@$(BIN)/python benchmarks/bench_scaling.py $(BENCH_FLAGS)
 	@$(BIN)/python benchmarks/predict_scaling.py build/scaling.json $(SCALING_FLAGS)
+
+# In the order of their length; each goes on where it stopped, also where others fail.
+results: $(INSTALLED)  ## Runs the experiments behind docs/results, one after another (hours); goes on where it stopped.
+	@failed=0; for script in learning_rates exploration scaling_workers minatar headlines; do \
+	  echo "== $$script"; $(BIN)/python "experiments/$$script.py" || failed=1; \
+	done; exit $$failed
 
 check: lint types imports docs test  ## Everything that a change must pass.

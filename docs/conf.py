@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx import addnodes, application
 
 ROOT = pathlib.Path(__file__).parents[1]
-API_PACKAGES = ("agents", "launch", "rlcomponents")
+API_PACKAGES = ("agents", "experiments", "launch", "rlcomponents")
 
 project = "rlcomponents"
 author = "The rlcomponents authors"

@@ -74,14 +74,14 @@ def main(argv: Sequence[str]) -> int:
     """Runs the suite; returns the exit code."""
     suite = suite_plan.make_ready(argv, str(__doc__))
     runner = ProcessRunner()
-    with command_line.bad_input_refused():
-        runs_folder = run_folder.RunFolder(suite.out / "runs")
-        with runs_folder.held(), ending_signals.sent_to(runner.receive):
-            return go_through(suite, runner)
+    with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
+        return go_through(suite, runner)
 
 
 def go_through(suite: suite_plan.Suite, runner: Runner) -> int:
     """Runs what is not complete, and writes the table after each run.
+
+    Holds the folder meanwhile.
 
     Args:
         suite: What to run.
@@ -90,7 +90,15 @@ def go_through(suite: suite_plan.Suite, runner: Runner) -> int:
     Returns:
         0 where all runs and the table are complete, else `SOME_FAILED`; that of a
         signal which ended the suite; `OUTPUT_CLOSED` where nobody reads what is said.
+
+    Raises:
+        ValueError: Another process holds the folder.
     """
+    with run_folder.RunFolder(suite.out / "runs").held():
+        return _go_through(suite, runner)
+
+
+def _go_through(suite: suite_plan.Suite, runner: Runner) -> int:
     failed = []
     try:
         has_table = _write_table(suite)

@@ -104,8 +104,17 @@ def make_ready(argv: Sequence[str], description: str) -> Suite:
                 "which you can make files."
             ) from error
     command = shlex.join(["python", "launch/suite.py", *argv])
-    provenance = suite_tables.Provenance(str(agent), command, _versions(), _machine())
-    return Suite(out, runs, flags, settings, provenance)
+    return Suite(out, runs, flags, settings, provenance(str(agent), command))
+
+
+def provenance(agent: str, command: str) -> suite_tables.Provenance:
+    """Returns what a table says of how it was made, by this process.
+
+    Args:
+        agent: Its name.
+        command: What was typed.
+    """
+    return suite_tables.Provenance(agent, command, _versions(), _machine())
 
 
 def _agent(argv: Sequence[str]) -> str | None:

@@ -27,7 +27,7 @@ import pdoc.extract
 import pdoc.render
 from sphinx.cmd import build as sphinx_build
 
-PACKAGES = ("rlcomponents", "agents", "launch")
+PACKAGES = ("rlcomponents", "agents", "launch", "experiments")
 OUTPUT_DIR = pathlib.Path("build/docs")
 API_DIR = OUTPUT_DIR / "api"
 FIRST_PAGE = "docs/index.html"

@@ -6,12 +6,13 @@ Reference:
     that is stratified by game. https://arxiv.org/abs/2108.13264
 """
 
+import datetime
 import importlib.util
 import math
 import pathlib
 import statistics
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,6 +119,21 @@ def is_complete(path: pathlib.Path) -> bool:
     """Whether a run took all its steps, and has had its last evaluation."""
     summary_json = run_folder.RunFolder(path).summary_json
     return summary_json.exists() and summary.read(summary_json).reason == _COMPLETE
+
+
+def dates(paths: Iterable[pathlib.Path]) -> str:
+    """Returns the days of the last evaluations of runs, in words, in local time.
+
+    Args:
+        paths: Folders of runs. Those without evaluations have no day.
+    """
+    rows = (metrics.read_last(run_folder.RunFolder(x).evaluation_csv) for x in paths)
+    days = sorted(
+        datetime.date.fromtimestamp(metrics.number(row, "time_secs")).isoformat()
+        for row in rows
+        if row.get("time_secs")
+    )
+    return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
 def read(path: pathlib.Path) -> Result:

@@ -5,7 +5,7 @@ import io
 import itertools
 import pathlib
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rlcomponents.evaluation import published_columns, suite_results
@@ -65,6 +65,18 @@ def write(
     markdown = _markdown(table, provenance)
     atomic_files.write_bytes(folder / MARKDOWN, markdown.encode())
     atomic_files.write_bytes(folder / CSV, _csv(table).encode())
+
+
+def made_with(provenance: Provenance, paths: Iterable[pathlib.Path]) -> str:
+    """Returns the versions, the machine, and when runs ended, in words.
+
+    Args:
+        provenance: How the runs are made.
+        paths: Their folders.
+    """
+    days = suite_results.dates(paths)
+    when = f" Runs of {days}." if days else ""
+    return f"{provenance.versions}, on {provenance.machine}.{when}"
 
 
 # ---------------------------------------------------------------------------- CSV
@@ -173,7 +185,7 @@ def _markdown(table: _Table, provenance: Provenance) -> str:
         f"# {provenance.agent} on {len(table.rows)} games, "
         f"{table.rows[0].num_seeds} seeds",
         f"    {provenance.command}",
-        f"{provenance.versions}, on {provenance.machine}.",
+        made_with(provenance, [run.path for run in table.runs]),
         "\n".join(f"| {' | '.join(cells)} |" for cells in lines),
         *_notes(table),
     ]

@@ -132,6 +132,31 @@ def bands(curves: Sequence[RunCurve], *, seed: int = 0) -> dict[str, list[Band]]
     }
 
 
+def interval(returns: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """Returns the 95 % interval of the mean over runs, point by point.
+
+    Args:
+        returns: `[num_runs, num_points]`, of two runs at least.
+        seed: Of the bootstrap.
+
+    Returns:
+        `[2, num_points]`.
+    """
+    # Takes a while to import.
+    from scipy import stats
+
+    found = stats.bootstrap(
+        (returns,),
+        np.mean,
+        axis=0,
+        n_resamples=_NUM_BOOTSTRAPS,
+        confidence_level=0.95,
+        method="percentile",
+        random_state=seed,
+    ).confidence_interval
+    return np.stack([found.low, found.high])
+
+
 def draw(
     path: pathlib.Path, by_environment: Mapping[str, Sequence[Band]], over: str
 ) -> None:
@@ -206,34 +231,8 @@ def _band(label: str, curves: Sequence[RunCurve], seed: int) -> Band:
     returns = np.stack(
         [np.interp(positions, one.positions, one.returns) for one in curves]
     )  # [num_runs, num_points]
-    return Band(
-        label, len(curves), positions, returns.mean(axis=0), _interval(returns, seed)
-    )
-
-
-def _interval(returns: np.ndarray, seed: int) -> np.ndarray:
-    """95 % interval of the mean over runs, point by point.
-
-    Args:
-        returns: `[num_runs, num_points]`.
-        seed: Of the bootstrap.
-
-    Returns:
-        `[2, num_points]`.
-    """
-    # Takes a while to import.
-    from scipy import stats
-
-    interval = stats.bootstrap(
-        (returns,),
-        np.mean,
-        axis=0,
-        n_resamples=_NUM_BOOTSTRAPS,
-        confidence_level=0.95,
-        method="percentile",
-        random_state=seed,
-    ).confidence_interval
-    return np.stack([interval.low, interval.high])
+    band_interval = interval(returns, seed=seed)
+    return Band(label, len(curves), positions, returns.mean(axis=0), band_interval)
 
 
 def _draw_band(axes: Any, band: Band, colour: str) -> None:

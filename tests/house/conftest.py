@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-SOURCES = ("rlcomponents", "agents", "launch")
+SOURCES = ("rlcomponents", "agents", "launch", "experiments")
 
 
 @pytest.fixture(scope="session")

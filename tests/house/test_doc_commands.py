@@ -16,8 +16,10 @@ from agents import run_config
 from launch import command_line
 
 FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`((?:make|(?:python )?launch/\w+\.py|\.venv/bin/\w+) [^`]+)`")
-COMMAND = re.compile(r"(?:\.venv/bin/\w+|python|make|launch/\w+\.py) ")
+INLINE = re.compile(
+    r"`((?:make|(?:python )?(?:launch|experiments)/\w+\.py|\.venv/bin/\w+) [^`]+)`"
+)
+COMMAND = re.compile(r"(?:\.venv/bin/\w+|python|make|(?:launch|experiments)/\w+\.py) ")
 FILE = re.compile(
     r"<!-- file: (\S+) -->\n```python\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
@@ -64,9 +66,10 @@ def parse_only(*args, real_parse=command_line.parse, **kwargs):
 def refusal(script: str, flags: list[str]) -> str | None:
     """Returns what a script of ours says against its flags, None where it runs."""
     errors = io.StringIO()
+    module = pathlib.Path(script).with_suffix("")
     try:
         with contextlib.redirect_stderr(errors):
-            importlib.import_module(f"launch.{pathlib.Path(script).stem}").main(flags)
+            importlib.import_module(".".join(module.parts)).main(flags)
     except ParsedError:
         return None
     except (ImportError, ValueError) as error:
@@ -85,7 +88,10 @@ def complaint(command: str, project_root: pathlib.Path) -> str | None:
         unknown = [name for name in variables if name not in makefile]
         is_target = re.search(rf"^{program}:", makefile, re.MULTILINE)
         return None if is_target and not unknown else "no such target or variable"
-    if program.startswith("launch/") and (project_root / program).exists():
+    if (
+        program.startswith(("launch/", "experiments/"))
+        and (project_root / program).exists()
+    ):
         return refusal(program, flags)
     if program == "-m":
         return None if importlib.util.find_spec(flags[0]) else "no such module"
@@ -126,7 +132,8 @@ def parsing_only(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("parsing_only")
 def test_scripts_take_every_command(project_root, pages):
     sources = {page: commands_of(page.read_text()) for page in pages}
-    for script in (project_root / "launch").glob("*.py"):
+    folders = [project_root / name for name in ("launch", "experiments")]
+    for script in (path for folder in folders for path in folder.glob("*.py")):
         sources[script] = commands_of_script(script)
     complaints = {}
     num_commands = 0

@@ -6,8 +6,8 @@ import re
 import pytest
 
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
-DOTTED = re.compile(r"`((?:rlcomponents|agents|launch)(?:\.\w+)+)`")
-SOURCES = ("rlcomponents", "agents", "launch")
+DOTTED = re.compile(r"`((?:rlcomponents|agents|launch|experiments)(?:\.\w+)+)`")
+SOURCES = ("rlcomponents", "agents", "launch", "experiments")
 
 
 def broken_links(page: pathlib.Path) -> list[str]:

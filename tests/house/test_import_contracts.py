@@ -9,7 +9,7 @@ import sys
 import pytest
 import tomli
 
-PACKAGES = ("rlcomponents", "agents", "launch")
+PACKAGES = ("rlcomponents", "agents", "launch", "experiments")
 
 # Contract: the file that gets the forbidden import, and what it imports.
 PLANTS = {

@@ -61,7 +61,7 @@ def test_planted_flag_is_caught(source):
     assert flags_read(source)
 
 
-@pytest.mark.parametrize("package", ["rlcomponents", "agents"])
+@pytest.mark.parametrize("package", ["rlcomponents", "agents", "experiments"])
 def test_tests_mirror_the_package(package, project_root):
     paths = {str(x.relative_to(project_root)) for x in modules(project_root / package)}
     mirrored = {

@@ -85,7 +85,7 @@ def test_lock_satisfies_pyproject(project_root):
 
 def test_packages_import_from_any_directory(tmp_path):
     subprocess.run(
-        [sys.executable, "-c", "import agents, launch, rlcomponents"],
+        [sys.executable, "-c", "import agents, experiments, launch, rlcomponents"],
         cwd=tmp_path,
         check=True,
     )
@@ -101,7 +101,7 @@ def test_every_make_target_is_described(project_root):
 def test_every_folder_of_code_is_a_package(project_root):
     missing = [
         str(folder.relative_to(project_root))
-        for package in ("rlcomponents", "agents", "launch")
+        for package in ("rlcomponents", "agents", "launch", "experiments")
         for folder in {path.parent for path in (project_root / package).rglob("*.py")}
         if not (folder / "__init__.py").exists()
     ]

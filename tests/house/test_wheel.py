@@ -1,4 +1,4 @@
-"""The built wheel holds all three packages, with their data."""
+"""The built wheel holds all packages, with their data."""
 
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-PACKAGES = ("rlcomponents", "agents", "launch")
+PACKAGES = ("rlcomponents", "agents", "launch", "experiments")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,9 @@ def test_wheel_holds_every_file_of_the_packages(project_root, unpacked):
 
 @pytest.mark.integration
 def test_packages_import_from_the_wheel(unpacked, tmp_path):
-    code = "import agents, launch, rlcomponents.core as c; print(c.__file__)"
+    code = (
+        "import agents, experiments, launch, rlcomponents.core as c; print(c.__file__)"
+    )
     finished = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

@@ -35,6 +35,19 @@ def test_a_game_is_the_mean_of_its_seeds_with_their_standard_error(make_run):
     )
 
 
+def test_the_days_of_runs_are_those_of_their_last_evaluations(tmp_path):
+    noon = 1_790_000_000.0  # On 21 September 2026, in nearly all time zones.
+    day_secs = 86_400.0
+    for name, ends in {"a": (0.0, 2.0), "b": (1.0,), "c": ()}.items():
+        (tmp_path / name).mkdir()
+        rows = "".join(f"{noon + day_secs * end},1\n" for end in ends)
+        (tmp_path / name / "evaluation.csv").write_text(f"time_secs,final\n{rows}")
+    paths = {name: tmp_path / name for name in "abc"}
+    assert suite_results.dates(paths.values()) == "2026-09-22 to 2026-09-23"
+    assert suite_results.dates([paths["b"]]) == "2026-09-22"
+    assert suite_results.dates([paths["c"]]) == ""
+
+
 def test_runs_that_are_not_complete_are_in_no_number(make_run):
     runs = [
         make_run("catch", 0, 0.5),

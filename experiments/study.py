@@ -1,0 +1,270 @@
+"""A study: variants of a run, each a suite of its own, and the folder they come to.
+
+A variant is what `launch/suite.py` runs: an agent, games, seeds, settings. Its runs are
+in WORK/VARIANT/runs/; what is small and worth keeping is copied to OUT/VARIANT/runs/.
+Started again, a study goes on where it stopped, as its suites do.
+"""
+
+import csv
+import dataclasses
+import io
+import pathlib
+import shlex
+import shutil
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments import costs
+from launch import command_line, suite, suite_plan
+from rlcomponents.evaluation import suite_results, suite_tables
+from rlcomponents.launching import ending_signals, endings
+from rlcomponents.runs import atomic_files, curves, metrics, run_folder
+
+CURVES = "curves.svg"
+"""Name of the picture."""
+
+PICTURE = f"![Curves]({CURVES})"
+"""The same, in table.md."""
+
+KEPT = ("config.json", "evaluation.csv", "summary.json", costs.FILE)
+"""Files of a run that are copied; the others are large, or of this machine."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StudyFlags:
+    """Flags of every study.
+
+    Attributes:
+        out: Folder of what is kept: table, curves, and the small files of each run.
+            None: docs/results/ and the name of the script.
+        work: Folder of the runs with all their files. None: results/ and that name.
+        seeds: How many runs of each variant, with seeds from 0.
+    """
+
+    out: str | None = None
+    work: str | None = None
+    seeds: int = 3
+
+
+class Variant(NamedTuple):
+    """One way to run.
+
+    Attributes:
+        name: Its folder.
+        agent: As in `launch/suite.py`.
+        settings: Flags of the suite, by name, with its `games`.
+    """
+
+    name: str
+    agent: str
+    settings: Mapping[str, Any]
+
+
+class Study(NamedTuple):
+    """What a script runs, and where.
+
+    Attributes:
+        out: Folder of what is kept.
+        work: Folder of the suites.
+        command: What was typed.
+        variants: All of them, in order.
+    """
+
+    out: pathlib.Path
+    work: pathlib.Path
+    command: str
+    variants: Sequence[Variant]
+
+    def runs(self, variant: Variant) -> list[pathlib.Path]:
+        """Returns the folders of the complete runs of a variant, by game and seed."""
+        return complete_runs(self.work / variant.name)
+
+    def all_runs(self) -> Iterator[pathlib.Path]:
+        """Yields the folders of all complete runs."""
+        for variant in self.variants:
+            yield from self.runs(variant)
+
+
+def make(
+    script: str, argv: Sequence[str], flags: StudyFlags, variants: Iterable[Variant]
+) -> Study:
+    """Returns the study of a script.
+
+    Args:
+        script: Its `__file__`.
+        argv: Its flags, as given.
+        flags: The same, parsed.
+        variants: What it runs.
+    """
+    name = pathlib.Path(script).stem
+    return Study(
+        pathlib.Path(flags.out or f"docs/results/{name}"),
+        pathlib.Path(flags.work or f"results/{name}"),
+        shlex.join(["python", f"experiments/{name}.py", *argv]),
+        list(variants),
+    )
+
+
+def run(
+    study: Study,
+    seeds: int,
+    write: Callable[[Study], None],
+    runner: suite.ProcessRunner | None = None,
+) -> int:
+    """Runs what is not complete, keeps the small files, and has the table written.
+
+    All variants are checked before the first run starts; bad input ends the process.
+
+    Args:
+        study: What to run.
+        seeds: Of each variant.
+        write: Writes the table; called where there is a complete run.
+        runner: Runs one command after another. None: as processes, measured.
+
+    Returns:
+        As of `suite.go_through`.
+    """
+    runner = runner or costs.MeasuringRunner()
+    suites = [_make_suite(study, variant, seeds) for variant in study.variants]
+    exit_code = endings.FINISHED
+    with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
+        for number, each in enumerate(suites, start=1):
+            print(f"{each.out.name} ({number} of {len(suites)})", flush=True)
+            found = suite.go_through(each, runner)
+            exit_code = found or exit_code
+            if runner.signal is not None or found == endings.OUTPUT_CLOSED:
+                break
+        for variant in study.variants:
+            keep(study.runs(variant), study.out / variant.name / "runs")
+        if any(study.all_runs()):
+            write(study)
+    if exit_code != endings.OUTPUT_CLOSED:
+        print(f"Results: {study.out}", flush=True)
+    return exit_code
+
+
+def complete_runs(suite_folder: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the folders of the complete runs of a suite, by game and seed.
+
+    Args:
+        suite_folder: That of the suite, or of what was kept of it. There may be none.
+    """
+    found = sorted((suite_folder / "runs").glob("*/"))
+    return [path for path in found if suite_results.is_complete(path)]
+
+
+def keep(runs: Iterable[pathlib.Path], out: pathlib.Path) -> None:
+    """Copies the small files of runs into a folder for each.
+
+    Args:
+        runs: Folders of runs.
+        out: The folder of those folders.
+    """
+    for path in runs:
+        (out / path.name).mkdir(parents=True, exist_ok=True)
+        for name in KEPT:
+            if (path / name).exists():
+                shutil.copy(path / name, out / path.name / name)
+
+
+def evaluations(path: pathlib.Path) -> list[metrics.Row]:
+    """Returns the evaluations of a run, in order; see `EVALUATION_COLUMNS`."""
+    return metrics.MetricsFile(run_folder.RunFolder(path).evaluation_csv).read_new()
+
+
+def mean_with_interval(
+    values: Sequence[float],
+) -> tuple[float, float | None, float | None]:
+    """Returns the mean over runs, and low and high of its 95 % interval.
+
+    Args:
+        values: One of each run. A single run has no interval.
+    """
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, None, None
+    low, high = curves.interval(np.array(values, np.float64)[:, np.newaxis])[:, 0]
+    return mean, float(low), float(high)
+
+
+def interval_text(mean: float, low: float | None, high: float | None) -> str:
+    """Returns what `mean_with_interval` did, as in a table."""
+    return f"{mean:.2f}" if low is None else f"{mean:.2f} ({low:.2f} to {high:.2f})"
+
+
+def write_page(
+    study: Study, title: str, parts: Sequence[str], *, runs: Iterable[pathlib.Path]
+) -> None:
+    """Writes table.md: the title, how it was made, and what it says.
+
+    Args:
+        study: Where, and what was typed.
+        title: Its first line.
+        parts: Tables and paragraphs.
+        runs: Folders of those which the page is about.
+    """
+    paths = list(runs)
+    seeds = {run_folder.RunFolder(path).read_config()["seed"] for path in paths}
+    provenance = suite_plan.provenance("", study.command)
+    page = [
+        f"# {title}",
+        f"    {study.command}",
+        suite_tables.made_with(provenance, paths),
+        *parts,
+        f"Seeds {', '.join(map(str, sorted(seeds)))}.",
+    ]
+    study.out.mkdir(parents=True, exist_ok=True)
+    text = "\n\n".join(page) + "\n"
+    atomic_files.write_bytes(study.out / suite_tables.MARKDOWN, text.encode())
+
+
+def write_csv(study: Study, records: Sequence[Mapping[str, Any]]) -> None:
+    """Writes table.csv, with ten digits of each number.
+
+    Args:
+        study: Where.
+        records: Rows, of which the first names all columns.
+    """
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow(
+            {
+                name: f"{value:.10g}" if isinstance(value, float) else value
+                for name, value in record.items()
+            }
+        )
+    study.out.mkdir(parents=True, exist_ok=True)
+    atomic_files.write_bytes(study.out / suite_tables.CSV, buffer.getvalue().encode())
+
+
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a table in Markdown."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def save_picture(picture: Any, path: pathlib.Path) -> None:
+    """Replaces a picture by a figure of matplotlib."""
+    buffer = io.BytesIO()
+    picture.savefig(buffer, format=path.suffix[1:])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_files.write_bytes(path, buffer.getvalue())
+
+
+def _make_suite(study: Study, variant: Variant, seeds: int) -> suite_plan.Suite:
+    """Checks a variant, and makes its folder."""
+    settings = {
+        "agent": variant.agent,
+        "seeds": seeds,
+        "out": study.work / variant.name,
+        "quiet": True,
+        **variant.settings,
+    }
+    flags = [command_line.flag(name, value) for name, value in settings.items()]
+    made = suite_plan.make_ready(flags, f"{study.command}, {variant.name}")
+    return made._replace(provenance=made.provenance._replace(command=study.command))
