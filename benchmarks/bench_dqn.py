@@ -19,8 +19,6 @@ import contextlib
 import functools
 import multiprocessing
 import os
-import pathlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -70,7 +68,7 @@ MakeStore = Callable[[layouts.ParameterLayout], core.ParameterStore]
 def main() -> None:
     """Prints steps and updates a second, and their ratios."""
     options = measuring.parse_options(__doc__, rounds=5)
-    _start_as_a_node()
+    measuring.start_as_a_node()
     report = measuring.Report("dqn", options)
     _bench_programs(report, options)
     print("DQN's learner alone, one thread, batches of 32")
@@ -81,12 +79,6 @@ def main() -> None:
     with on_servers(steps) as learner:
         _report_learner(report, "on servers", learner, secs, options.rounds)
     report.write()
-
-
-def _start_as_a_node() -> None:
-    """Starts this process again, for what the C library reads only as one starts."""
-    if b"MALLOC_" not in pathlib.Path("/proc/self/environ").read_bytes():
-        os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 def _bench_programs(report: measuring.Report, options: measuring.Options) -> None:

@@ -15,10 +15,18 @@ memory of their own, as a snapshot must be.
 **Servers**, 1 to 8 shards, each a process, AdaGrad, against courier calls that carry
 the same bytes in as many parts and do nothing with them. Beyond those a pair checks the
 gradient, cuts it, applies it, and puts a snapshot together.
+
+All processes have one thread and keep the memory of messages, as nodes do.
 """
 
 import functools
+import os
 from collections.abc import Sequence
+
+from rlcomponents.launching import placement
+
+# Before NumPy is loaded.
+os.environ.update(placement.variables(["bundle"])["bundle"])
 
 import courier
 import measuring
@@ -48,6 +56,7 @@ ROUND_BYTES = 100_000_000  # What the pairs of a round move, about: 1 to 30 of t
 def main() -> None:
     """Prints pairs a second, and their ratios."""
     options = measuring.parse_options(__doc__, rounds=5)
+    measuring.start_as_a_node()
     report = measuring.Report("parameters", options)
     sizes = list(NUM_PARAMETERS.items())[: 2 if options.quick else None]
     print("In shared memory, against memcpy")
