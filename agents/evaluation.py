@@ -4,7 +4,7 @@ from agents import run_nodes, saved_policy
 from agents.run_config import RunConfig
 from rlcomponents import core, seeding, specs
 from rlcomponents.actors import store_sync
-from rlcomponents.nodes import best_parameters
+from rlcomponents.nodes import best_parameters, evaluation_videos
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.runs import disk as disks
@@ -37,6 +37,7 @@ def make_evaluator(
     folder = run_folder.RunFolder(run_dir)
     disk = disks.Disk(print)
     earlier = metrics.read_last(folder.program_csv)
+    last = metrics.read_last(folder.evaluation_csv)
     return evaluators.Evaluator(
         sync.pull,
         environment,
@@ -54,6 +55,16 @@ def make_evaluator(
         best=best_parameters.BestParameters(
             folder, facts={"environment": config.environment}, disk=disk
         ),
-        last=metrics.read_last(folder.evaluation_csv),
+        videos=evaluation_videos.EvaluationVideos(
+            folder,
+            environment,
+            num_videos=config.num_evaluation_videos,
+            max_video_steps=config.max_evaluation_video_steps,
+            frames_per_sec=saved_policy.film_frames_per_sec(config),
+            max_steps=config.max_steps,
+            last_steps=int(metrics.number(last, "agent_steps")),
+            disk=disk,
+        ),
+        last=last,
         wall_secs_before=coordinators.wall_secs(earlier, run_nodes.secs_since),
     )

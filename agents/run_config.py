@@ -56,6 +56,9 @@ class RunConfig:
         evaluation_episodes: Episodes of each evaluation while training.
         final_evaluation_episodes: Episodes of the evaluation at the end.
         max_evaluation_frames: Frames after which an evaluation episode is cut.
+        num_evaluation_videos: Evaluations whose first game is filmed, at most, spread
+            evenly over the run. 0: none.
+        max_evaluation_video_steps: Agent steps after which such a film ends.
         checkpoint_period_secs: Seconds from one checkpoint to the next.
         num_checkpoints_kept: How many of the newest are kept; the best by evaluation
             is kept besides.
@@ -93,6 +96,8 @@ class RunConfig:
     evaluation_episodes: int = 10
     final_evaluation_episodes: int = 30
     max_evaluation_frames: int = 18_000
+    num_evaluation_videos: int = 50
+    max_evaluation_video_steps: int = 200
     checkpoint_period_secs: float = 60.0
     num_checkpoints_kept: int = 2
 
@@ -231,11 +236,14 @@ class RunConfig:
             "optimiser_decay": ("momentum", "rmsprop"),
             "optimiser_epsilon": ("adagrad", "adam", "rmsprop"),
         }
-        return {
+        ignored = {
             name: f"optimiser={' or '.join(rules)}"
             for name, rules in users.items()
             if self.optimiser not in rules
         }
+        if not self.num_evaluation_videos:
+            ignored["max_evaluation_video_steps"] = "num_evaluation_videos=1 or more"
+        return ignored
 
 
 Config = TypeVar("Config", bound=RunConfig)
@@ -321,7 +329,9 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "evaluation_episodes": setting_checks.AT_LEAST_ONE,
     "final_evaluation_episodes": setting_checks.AT_LEAST_ONE,
     "max_evaluation_frames": setting_checks.AT_LEAST_ONE,
+    "max_evaluation_video_steps": setting_checks.AT_LEAST_ONE,
     "num_checkpoints_kept": setting_checks.AT_LEAST_ONE,
+    "num_evaluation_videos": setting_checks.NOT_NEGATIVE,
     "seed": setting_checks.NOT_NEGATIVE,
     "adagrad_initial_accumulator": setting_checks.NOT_NEGATIVE,
     "learning_rate": setting_checks.POSITIVE,

@@ -90,16 +90,19 @@ class SavedPolicy(NamedTuple):
             ValueError: Another ending of the name, or an environment without screen.
             ImportError: imageio-ffmpeg is not installed.
         """
-        is_emulated = self.config.frames_per_step > 1
         video.record(
             self.environment,
             self.actor,
             path,
-            frames_per_sec=(
-                _EMULATED_FILM_FRAMES_PER_SEC if is_emulated else _FILM_FRAMES_PER_SEC
-            ),
+            frames_per_sec=film_frames_per_sec(self.config),
             max_frames=self.config.max_evaluation_steps + 1,
         )
+
+
+def film_frames_per_sec(config: RunConfig) -> int:
+    """Returns the speed of a film that has one picture an agent step."""
+    is_emulated = config.frames_per_step > 1
+    return _EMULATED_FILM_FRAMES_PER_SEC if is_emulated else _FILM_FRAMES_PER_SEC
 
 
 def load(

@@ -10,4 +10,5 @@
 - `published_columns`: published scores that belong beside such a table.
 - `random_policy`: the actor that every agent should beat.
 - `video`: a game as an mp4 file.
+- `gifs`: the beginning of a game as a small animated picture.
 """

@@ -49,6 +49,7 @@ def play_episodes(
     max_episode_steps: int | None = None,
     should_stop: Callable[[], bool] | None = None,
     guard: finite.Guard | None = None,
+    watch: Callable[[int], None] | None = None,
 ) -> EpisodeResults:
     """Plays games with an actor that acts and observes, but is never updated.
 
@@ -65,6 +66,8 @@ def play_episodes(
         should_stop: Asked before each step; True drops the game in play and returns
             those before it, perhaps none.
         guard: Told of episodes that are not finite. None: one of its own.
+        watch: Looks at the first game: called at its beginning with 0, and after each
+            step with the agent steps so far. 0 again: the game before was discarded.
 
     Returns:
         The results, in the order played.
@@ -86,13 +89,18 @@ def play_episodes(
     while len(ended) < num_episodes:
         if should_stop is not None and should_stop():
             break
+        watched = watch if not ended else None
         if game.needs_reset:
             actor.observe_first(game.reset())
+            if watched is not None and not game.length_steps:
+                watched(0)
         assert game.timestep is not None
         action = actor.select_action(game.timestep.observation)
         end = game.step(action)
         if game.timestep is not None:
             actor.observe(action, game.timestep)
+            if watched is not None:
+                watched(game.length_steps if end is None else end.length_steps)
         if end is None and game.length_steps == max_episode_steps:
             end = game.leave()
         if end is not None:

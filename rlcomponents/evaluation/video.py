@@ -1,10 +1,14 @@
 """Films one game, to see what the numbers do not say."""
 
 import pathlib
+from collections.abc import Generator
+from typing import Any
 
 import dm_env
 import numpy as np
 from acme import core as acme_core
+
+from rlcomponents.evaluation import episodes
 
 _WATCHABLE_PIXELS = 400
 
@@ -56,35 +60,40 @@ def record(
         ) from error
 
     _check_writable(pathlib.Path(path))
-    timestep = environment.reset()
-    actor.observe_first(timestep)
-    frame = _enlarge(environment.screen())
-    height, width, _ = frame.shape
-    film = imageio_ffmpeg.write_frames(
-        str(path),
-        (width, height),
-        fps=frames_per_sec,
-        quality=8,
-        macro_block_size=2,  # Sizes are even already; the default would rescale.
-        ffmpeg_log_level="error",
-    )
-    film.send(None)
-    film.send(frame)
-    num_frames = 1
+    films: list[Generator[None, Any, None]] = []  # One, when its size is known.
+    num_frames = 0
+
+    def shoot(length_steps: int) -> None:
+        nonlocal num_frames
+        if num_frames == max_frames:
+            return
+        frame = _enlarge(environment.screen())
+        if not films:
+            height, width, _ = frame.shape
+            film = imageio_ffmpeg.write_frames(
+                str(path),
+                (width, height),
+                fps=frames_per_sec,
+                quality=8,
+                macro_block_size=2,  # Sizes are even; the default would rescale.
+                ffmpeg_log_level="error",
+            )
+            film.send(None)
+            films.append(film)
+        films[0].send(frame)
+        num_frames += 1
+
     try:
-        while num_frames < max_frames:
-            if timestep.last():
-                if getattr(environment, "game_over", True):
-                    break
-                timestep = environment.reset()
-                actor.observe_first(timestep)
-            action = actor.select_action(timestep.observation)
-            timestep = environment.step(action)
-            actor.observe(action, timestep)
-            film.send(_enlarge(environment.screen()))
-            num_frames += 1
+        episodes.play_episodes(
+            environment,
+            actor,
+            1,
+            should_stop=lambda: num_frames >= max_frames,
+            watch=shoot,
+        )
     finally:
-        film.close()
+        for film in films:
+            film.close()
     return num_frames
 
 

@@ -194,9 +194,11 @@ class Coordinator(acme_core.Worker):
             self._log(name, worker_row, statistics.steps)
         for evaluation in self._evaluation_rows.read_new():
             self._note_evaluation(evaluation)
-            self._log(
-                "evaluation", evaluation, metrics.number(evaluation, "agent_steps")
-            )
+            steps = int(metrics.number(evaluation, "agent_steps"))
+            self._log("evaluation", evaluation, steps)
+            with contextlib.suppress(FileNotFoundError):  # Not all are filmed.
+                gif = self._folder.video_gif(steps).read_bytes()
+                self._events.write_video("evaluation", gif, steps)
         return statistics, self._program_row(statistics, waiting)
 
     def _note_evaluation(self, evaluation: metrics.Row) -> None:

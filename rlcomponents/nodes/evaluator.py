@@ -14,7 +14,7 @@ from acme import core as acme_core
 
 from rlcomponents import core, finite, pulse
 from rlcomponents.evaluation import episodes
-from rlcomponents.nodes import best_parameters
+from rlcomponents.nodes import best_parameters, evaluation_videos
 from rlcomponents.runs import metrics
 
 
@@ -42,6 +42,7 @@ class Evaluator(acme_core.Worker):
         clock: Callable[[], float] = time.monotonic,
         watch: finite.Watch | None = None,
         best: best_parameters.BestParameters | None = None,
+        videos: evaluation_videos.EvaluationVideos | None = None,
         last: Mapping[str, Any] | None = None,
         wall_secs_before: float = 0.0,
     ) -> None:
@@ -62,6 +63,7 @@ class Evaluator(acme_core.Worker):
             clock: Returns seconds since any moment.
             watch: Counts games discarded for not being finite. None: one of its own.
             best: Keeps the best parameters. None: nobody does.
+            videos: Films the first game of some evaluations. None: nobody does.
             last: Row of the last evaluation before this node started, if there was one.
             wall_secs_before: Seconds that the run had taken then.
         """
@@ -80,6 +82,7 @@ class Evaluator(acme_core.Worker):
         watch = watch or finite.Watch()
         self._guard = watch.guard(part="evaluation", advice=finite.MEND_ENVIRONMENT)
         self._best = best
+        self._videos = videos
         self._start_steps: int | None = None  # Of the run, when this node looked first.
         self._wall_secs_before = wall_secs_before
         self._first_step_secs = clock() - wall_secs_before
@@ -109,6 +112,9 @@ class Evaluator(acme_core.Worker):
         if not final and snapshot.steps < self._next_steps:
             return False
         num_episodes = self._final_num_episodes if final else self._num_episodes
+        film = None
+        if self._videos is not None:
+            film = self._videos.begin(snapshot.steps, final=final)
         results = episodes.play_episodes(
             self._environment,
             self._actor,
@@ -116,12 +122,15 @@ class Evaluator(acme_core.Worker):
             max_episode_steps=self._max_episode_steps,
             should_stop=lambda: self._wait_for_stop(0),
             guard=self._guard,
+            watch=film,
         )
         if len(results.returns) < num_episodes:
             return False
         self._next_steps = snapshot.steps + self._period_steps
         if self._best is not None:
             self._best.offer(snapshot, results.mean)
+        if self._videos is not None:
+            self._videos.save(snapshot.steps)  # Before the row that tells of it.
         error = results.standard_error
         self._unwritten = {
             "time_secs": time.time(),

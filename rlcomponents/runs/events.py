@@ -25,7 +25,7 @@ RETURNS = ("evaluation/mean_return", "program/train_return")
 
 
 class EventsWriter:
-    """Writes settings, and scalars grouped by the node's role. For one thread.
+    """Writes settings, scalars and videos, by the node's role. For one thread.
 
     What a full disk does not take is lost.
     """
@@ -91,6 +91,22 @@ class EventsWriter:
         if not values:
             return
         self._append(summary.Summary(value=values), int(agent_steps))
+
+    def write_video(self, node: str, gif: bytes, agent_steps: int) -> None:
+        """Writes a video, which plays among TensorBoard's images.
+
+        Args:
+            node: Name of the node; the tag is `<role>/video`, as `write` has it.
+            gif: An animated GIF, whole.
+            agent_steps: What of training it shows.
+        """
+        role, index = _split(node)
+        width, height = struct.unpack("<HH", gif[6:10])  # Of every GIF.
+        picture = summary.Summary.Image(
+            width=width, height=height, colorspace=3, encoded_image_string=gif
+        )
+        value = summary.Summary.Value(tag=f"{role}/video{index}", image=picture)
+        self._append(summary.Summary(value=[value]), agent_steps)
 
     def close(self) -> None:
         """Closes the file."""

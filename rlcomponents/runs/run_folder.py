@@ -168,6 +168,10 @@ class RunFolder:
         """One row an evaluation."""
         return self.path / "evaluation.csv"
 
+    def video_gif(self, agent_steps: int) -> pathlib.Path:
+        """Beginning of the first game of the evaluation at this step, if filmed."""
+        return self.path / "videos" / f"step_{agent_steps:012d}.gif"
+
     @property
     def curve_png(self) -> pathlib.Path:
         """Picture of the returns."""

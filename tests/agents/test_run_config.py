@@ -66,10 +66,11 @@ def test_an_unknown_preset_is_refused_with_those_there_are():
             r"optimiser=adagrad\.$",
         ),
         (["optimiser_decay"], "optimiser=momentum or rmsprop"),
+        (["max_evaluation_video_steps"], "num_evaluation_videos=1 or more"),
     ],
 )
 def test_what_was_chosen_without_effect_is_refused(given, message):
-    config = Config(environment="catch", optimiser="sgd")
+    config = Config(environment="catch", optimiser="sgd", num_evaluation_videos=0)
     run_config.refuse_ignored(config, ["optimiser", "max_steps"])
     with pytest.raises(ValueError, match=message):
         run_config.refuse_ignored(config, given)

@@ -70,16 +70,17 @@ def test_a_whole_game_is_filmed_life_after_life(tmp_path):
     np.testing.assert_allclose(means, [0, 0, 0, 0, 255, 255, 255], atol=8)
 
 
-def test_the_film_ends_after_the_frames_asked_for(tmp_path):
+@pytest.mark.parametrize("max_frames", [1, 2])
+def test_the_film_ends_after_the_frames_asked_for(tmp_path, max_frames):
     num_frames = video.record(
         PaintedGame(),
         random_policy.RandomActor(SPEC, 0),
         tmp_path / "game.mp4",
         frames_per_sec=15,
-        max_frames=2,
+        max_frames=max_frames,
     )
-    assert num_frames == 2
-    assert len(read(tmp_path / "game.mp4")[0]) == 2
+    assert num_frames == max_frames
+    assert len(read(tmp_path / "game.mp4")[0]) == max_frames
 
 
 def test_pixels_are_enlarged_without_blur():

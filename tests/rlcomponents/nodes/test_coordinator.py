@@ -553,6 +553,22 @@ def test_workers_evaluation_and_program_are_in_tensorboard(program):
         assert tag in events
 
 
+def test_the_film_of_an_evaluation_is_in_tensorboard_beside_its_scores(program):
+    coordinator = program.coordinator()
+    path = program.folder.video_gif(100)
+    path.parent.mkdir()
+    path.write_bytes(b"GIF89a\x02\x00\x01\x00 and so on")
+    program.evaluate(100, 1.5)
+    program.evaluate(200, 2.5)  # Not filmed.
+    coordinator.step()
+    coordinator.close()
+    [file] = program.folder.tensorboard.iterdir()
+    events = file.read_bytes()
+    assert events.count(b"evaluation/mean_return") == 2
+    assert events.count(b"evaluation/video") == 1
+    assert b"GIF89a\x02\x00\x01\x00 and so on" in events
+
+
 def test_the_settings_of_the_run_are_in_tensorboard(program):
     program.folder.write_config({"agent": "a3c", "learning_rate": 0.5})
     program.coordinator().close()

@@ -5,8 +5,9 @@ import pytest
 
 from rlcomponents import core, finite
 from rlcomponents.actors import epsilon_greedy
+from rlcomponents.nodes import evaluation_videos
 from rlcomponents.nodes import evaluator as evaluators
-from rlcomponents.runs import metrics
+from rlcomponents.runs import metrics, run_folder
 from rlcomponents.testing import fakes
 
 MAX_STEPS = 1_000
@@ -259,6 +260,35 @@ def test_games_in_a_row_that_are_not_finite_end_the_evaluator(make_evaluator, tr
     training.steps = 200
     with pytest.raises(finite.NonFiniteError, match=r"^evaluation, episode 3, step 1"):
         evaluator.step()
+
+
+def test_an_evaluation_is_filmed_before_its_row_tells_of_it(
+    make_evaluator, training, reporter, tmp_path
+):
+    folder = run_folder.RunFolder.create(tmp_path / "run")
+    game = fakes.ScriptedGame([[1.0, 2.0]])
+    game.screen = lambda: np.zeros((4, 4, 3), np.uint8)
+    were_there = []
+    write = reporter.write
+
+    def look(row):
+        were_there.append(folder.video_gif(row["agent_steps"]).exists())
+        return write(row)
+
+    reporter.write = look
+    videos = evaluation_videos.EvaluationVideos(
+        folder,
+        game,
+        num_videos=2,
+        max_video_steps=10,
+        frames_per_sec=10,
+        max_steps=MAX_STEPS,
+    )
+    evaluator = make_evaluator(game, videos=videos)
+    for training.steps in (100, 200, MAX_STEPS):
+        evaluator.step()
+    assert evaluated(reporter) == [(100, 0), (200, 0), (MAX_STEPS, 1)]
+    assert were_there == [True, False, True]
 
 
 # One that starts again.

@@ -1,13 +1,17 @@
 """Tests of TensorBoard event files, read back record by record."""
 
+import io
 import signal
 import struct
 import subprocess
 import sys
 
 import numpy as np
+import pytest
+from PIL import Image
 from tensorboardX.proto import event_pb2, plugin_hparams_pb2
 
+from rlcomponents.evaluation import gifs
 from rlcomponents.runs import events
 
 
@@ -144,3 +148,28 @@ def test_runs_can_be_compared_by_their_settings(tmp_path):
     assert given["num_workers"].number_value == 2.0
     assert given["recurrent"].bool_value is True
     assert "max_abs_reward" not in given
+
+
+def test_a_video_is_read_back_by_tensorboard_as_it_was_written(tmp_path):
+    event_accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator"
+    )
+    screens = [np.full((20, 30, 3), value, np.uint8) for value in (0, 100, 200)]
+    gif = gifs.encode(screens, frames_per_sec=10, max_bytes=100_000)
+    writer = events.EventsWriter(tmp_path)
+    writer.write("evaluation", {"mean_return": 1.0}, 10)
+    writer.write_video("evaluation", gif, 10)
+    writer.write_video("evaluation", gif, 20)
+    accumulator = event_accumulator.EventAccumulator(str(tmp_path))
+    accumulator.Reload()
+    assert accumulator.Tags()["images"] == ["evaluation/video"]
+    for video, step in zip(
+        accumulator.Images("evaluation/video"), (10, 20), strict=True
+    ):
+        assert (video.step, video.width, video.height) == (step, 30, 20)
+        assert video.encoded_image_string == gif
+        frames = Image.open(io.BytesIO(video.encoded_image_string))
+        assert frames.n_frames == 3
+        for index, screen in enumerate(screens):
+            frames.seek(index)
+            np.testing.assert_array_equal(frames.convert("RGB"), screen)
