@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from rlcomponents.replay import frames as replay_frames
 from rlcomponents.replay import layout as replay_layout
 
 _BLOCK_BYTES = 2**20
@@ -74,7 +75,7 @@ class RowStore:
             One new array a column, `[B, *observed_shape]`.
         """
         batch = [
-            np.empty((len(rows), *column.observed_shape), column.dtype)
+            replay_frames.empty((len(rows), *column.observed_shape), column.dtype)
             for column in self._layout.columns
         ]
         pairs = list(zip(rows.tolist(), first_rows.tolist(), strict=True))
@@ -86,11 +87,10 @@ class RowStore:
                     block, place = self._find(row)
                     out[item] = block[index][place]
                 continue
-            for age in range(column.num_frames):
-                frames = out[..., column.num_frames - 1 - age]
-                for item, (row, first_row) in enumerate(pairs):
-                    block, place = self._find(max(row - age, first_row))
-                    frames[item] = block[index][place]
+            stacks = out.reshape(len(pairs), -1, column.num_frames)
+            for item, (row, first_row) in enumerate(pairs):
+                frames = self._frames(index, row, first_row, column.num_frames)
+                replay_frames.stack(frames.reshape(column.num_frames, -1), stacks[item])
         return batch
 
     def write(self, column: int, file: IO[bytes]) -> None:
@@ -132,6 +132,20 @@ class RowStore:
                 ).reshape(values.shape)
         if len(ends) > 1:
             raise ValueError("its columns are of different lengths")
+
+    def _frames(
+        self, column: int, row: int, first_row: int, num_frames: int
+    ) -> np.ndarray:
+        """Returns the frames of a stack, `[num_frames, *shape]`; a view or a copy."""
+        block, place = self._find(row)
+        begin = place - num_frames + 1
+        if begin >= 0 and row - num_frames + 1 >= first_row:
+            return block[column][begin : place + 1]
+        places = [
+            self._find(max(number, first_row))
+            for number in range(row - num_frames + 1, row + 1)
+        ]
+        return np.stack([block[column][place] for block, place in places])
 
     def _find(self, number: int) -> tuple[Block, int]:
         """Returns the block of a row, and its place in there."""

@@ -1,0 +1,42 @@
+"""Frames put side by side again, as the stacks that a network sees."""
+
+import numpy as np
+
+from rlcomponents import kernels
+
+_ALIGNMENT_BYTES = 64  # TensorFlow copies arrays that are not aligned to that.
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Returns a new array of any content, which TensorFlow takes without a copy."""
+    num_bytes = int(np.prod(shape)) * dtype.itemsize
+    memory = np.empty(num_bytes + _ALIGNMENT_BYTES, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT_BYTES
+    return memory[start : start + num_bytes].view(dtype).reshape(shape)
+
+
+def stack(frames: np.ndarray, out: np.ndarray) -> None:
+    """Writes a stack, frames last.
+
+    Args:
+        frames: `[num_frames, num_pixels]`, oldest first.
+        out: `[num_pixels, num_frames]` of the same dtype, written in place.
+    """
+    bits = _BITS[out.itemsize]  # Any kind of number: compiled loops know not all.
+    _stack(frames.view(bits), out.view(bits))
+
+
+@kernels.compiled
+def _stack(frames: np.ndarray, out: np.ndarray) -> None:
+    num_frames, num_pixels = frames.shape
+    if num_frames == 4:  # Side by side in one pass: three times as fast.
+        for pixel in range(num_pixels):
+            out[pixel, 0] = frames[0, pixel]
+            out[pixel, 1] = frames[1, pixel]
+            out[pixel, 2] = frames[2, pixel]
+            out[pixel, 3] = frames[3, pixel]
+    else:
+        for index in range(num_frames):
+            for pixel in range(num_pixels):
+                out[pixel, index] = frames[index, pixel]

@@ -1,0 +1,32 @@
+"""Tests of rlcomponents.replay.frames."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rlcomponents.replay import frames
+
+
+@pytest.mark.parametrize("num_frames", [1, 3, 4, 5])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.bool_, np.float16, np.float32, np.float64, ">i4"]
+)
+def test_frames_are_put_side_by_side_whatever_their_kind(num_frames, dtype):
+    given = np.arange(num_frames * 6).reshape(num_frames, 6).astype(dtype)
+    out = np.zeros((6, num_frames), dtype)
+    frames.stack(given, out)
+    np.testing.assert_array_equal(out, given.T)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (32, 84, 84, 4)])
+def test_tensorflow_takes_a_new_array_as_it_is(shape):
+    array = frames.empty(shape, np.dtype(np.float32))
+    assert (array.shape, array.dtype) == (shape, np.float32)
+    tensor = tf.convert_to_tensor(array)
+    if shape:  # Of a scalar it takes the value.
+        array[...] = 7
+        np.testing.assert_array_equal(tensor, array)
+
+
+def test_arrays_without_elements_can_be_made():
+    assert frames.empty((0, 3), np.dtype(np.uint8)).shape == (0, 3)
