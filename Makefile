@@ -78,7 +78,7 @@ bench-scaling: $(INSTALLED)  ## Measures 1 to 16 bundles (ten minutes), and pred
 
 # In the order of their length; each goes on where it stopped, also where others fail.
 results: $(INSTALLED)  ## Runs the experiments behind docs/results, one after another (hours); goes on where it stopped.
-	@failed=0; for script in learning_rates exploration scaling_workers minatar headlines; do \
+	@failed=0; for script in learning_rates exploration scaling_workers minatar_suites headlines; do \
 	  echo "== $$script"; $(BIN)/python "experiments/$$script.py" || failed=1; \
 	done; exit $$failed
 

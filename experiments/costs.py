@@ -85,7 +85,7 @@ def memory_bytes(processes: Sequence[psutil.Process]) -> int:
     """Returns the PSS of processes together; those that have ended have none."""
     total = 0
     for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        with contextlib.suppress(psutil.NoSuchProcess):
             total += process.memory_full_info().pss
     return total
 

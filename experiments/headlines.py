@@ -1,7 +1,7 @@
-"""The papers' headline questions, answered by the suites of `experiments/minatar.py`.
+"""The papers' headline questions, answered by the suites of `minatar_suites.py`.
 
     python experiments/headlines.py
-    python experiments/headlines.py --suites=results/minatar
+    python experiments/headlines.py --suites=results/minatar_suites
 
 On how many games is Gorila above DQN, at equal steps and at equal wall time? Is A3C,
 at equal wall time? What do replay and asynchronous workers cost in memory and CPU?
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments import costs, minatar, study
+from experiments import costs, minatar_suites, study
 from launch import command_line
 from rlcomponents.evaluation import score_tables
 from rlcomponents.runs import curves, run_folder, summary
@@ -41,7 +41,7 @@ class HeadlinesFlags:
         out: Folder of the table.
     """
 
-    suites: str = "docs/results/minatar"
+    suites: str = "docs/results/minatar_suites"
     out: str = "docs/results/headlines"
 
 
@@ -75,9 +75,10 @@ def main(argv: Sequence[str]) -> int:
     with command_line.bad_input_refused():
         suites = find(pathlib.Path(flags.suites))
         if not suites:
+            names = ", ".join(minatar_suites.SUITES)
             raise ValueError(
-                f"{flags.suites} holds no complete run of {', '.join(minatar.SUITES)}: "
-                "run experiments/minatar.py, or give --suites."
+                f"{flags.suites} holds no complete run of {names}: run "
+                "experiments/minatar_suites.py, or give --suites."
             )
     command = shlex.join(["python", "experiments/headlines.py", *argv])
     out = pathlib.Path(flags.out)
@@ -89,7 +90,7 @@ def main(argv: Sequence[str]) -> int:
 def find(folder: pathlib.Path) -> Suites:
     """Returns the suites with complete runs in a folder."""
     suites: dict[str, dict[str, list[pathlib.Path]]] = {}
-    for name in minatar.SUITES:
+    for name in minatar_suites.SUITES:
         for path in study.complete_runs(folder / name):
             game = run_folder.RunFolder(path).read_config()["environment"]
             suites.setdefault(name, {}).setdefault(game, []).append(path)
@@ -141,7 +142,12 @@ def answer(question: Question, suites: Suites) -> list[dict[str, Any]]:
 def write(made: study.Study, suites: Suites) -> None:
     """Writes table.md and table.csv."""
     records: list[dict[str, Any]] = []
-    parts: list[str] = []
+    parts = [
+        "Means over runs, with their 95 % intervals (bootstrap over runs), as far as "
+        "all runs of both have come; between evaluations returns are interpolated. "
+        "Wall time is from the first step on, and has the evaluations in it, which DQN "
+        "plays between its steps and the others beside them."
+    ]
     for question in QUESTIONS:
         if question.agent not in suites or question.baseline not in suites:
             continue
@@ -150,7 +156,7 @@ def write(made: study.Study, suites: Suites) -> None:
             records += answers
             parts += _part(question, answers)
     parts += _costs(suites)
-    missing = [name for name in minatar.SUITES if name not in suites]
+    missing = [name for name in minatar_suites.SUITES if name not in suites]
     if missing:
         parts.append(f"Without complete runs, and left out: {', '.join(missing)}.")
     paths = [
@@ -246,7 +252,7 @@ def _costs(suites: Suites) -> list[str]:
             ]
         )
     if not rows:
-        return ["Memory and CPU were not measured: experiments/minatar.py does."]
+        return ["Memory and CPU were not measured: experiments/minatar_suites.py does."]
     titles = [
         "agent",
         "runs",

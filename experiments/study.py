@@ -141,8 +141,8 @@ def run(
             keep(study.runs(variant), study.out / variant.name / "runs")
         if any(study.all_runs()):
             write(study)
-    if exit_code != endings.OUTPUT_CLOSED:
-        print(f"Results: {study.out}", flush=True)
+            if exit_code != endings.OUTPUT_CLOSED:
+                print(f"Results: {study.out}", flush=True)
     return exit_code
 
 
@@ -263,8 +263,10 @@ def _make_suite(study: Study, variant: Variant, seeds: int) -> suite_plan.Suite:
         "seeds": seeds,
         "out": study.work / variant.name,
         "quiet": True,
+        "num_evaluation_videos": 0,  # Films take time that is measured.
         **variant.settings,
     }
     flags = [command_line.flag(name, value) for name, value in settings.items()]
     made = suite_plan.make_ready(flags, f"{study.command}, {variant.name}")
-    return made._replace(provenance=made.provenance._replace(command=study.command))
+    provenance = made.provenance._replace(agent=variant.name, command=study.command)
+    return made._replace(provenance=provenance)

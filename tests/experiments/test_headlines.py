@@ -17,7 +17,7 @@ def leave(leave_run, monkeypatch, tmp_path):
 
     def leave(suite, game, seed, *evaluations):
         name = f"{game.replace(':', '_')}-{seed}"
-        path = pathlib.Path("docs/results/minatar", suite, "runs", name)
+        path = pathlib.Path("docs/results/minatar_suites", suite, "runs", name)
         config = {"agent": suite, "environment": game, "seed": seed}
         leave_run(path, config, evaluations)
         return path
@@ -100,4 +100,4 @@ def test_without_any_suite_it_says_what_to_run(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
         headlines.main([])
-    assert "run experiments/minatar.py" in capsys.readouterr().err
+    assert "run experiments/minatar_suites.py" in capsys.readouterr().err

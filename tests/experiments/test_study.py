@@ -2,6 +2,8 @@
 
 import pathlib
 import signal
+import sys
+from importlib.machinery import PathFinder
 
 import pytest
 
@@ -109,3 +111,11 @@ def test_a_page_says_how_it_was_made(made, runner):
 def test_one_run_has_no_interval():
     assert study.mean_with_interval([0.5]) == (0.5, None, None)
     assert study.interval_text(0.5, None, None) == "0.50"
+
+
+def test_no_script_hides_a_package_from_the_others():
+    # Python puts a script's own folder first: what lies in it is found before all else.
+    names = {path.stem for path in pathlib.Path(study.__file__).parent.glob("*.py")}
+    others = [path for path in sys.path if not path.endswith("experiments")]
+    found = [name for name in names if PathFinder.find_spec(name, others) is not None]
+    assert found == []

@@ -1,7 +1,7 @@
 """All agents on MinAtar: the suites that `experiments/headlines.py` reads.
 
-    python experiments/minatar.py
-    python experiments/minatar.py --suites=dqn,gorila_dqn --seeds=5
+    python experiments/minatar_suites.py
+    python experiments/minatar_suites.py --suites=dqn,gorila_dqn --seeds=5
 
 Each suite is one of `launch/suite.py`, with what each run costs in CPU and memory.
 A3C and n-step Q play all five games, the others three of them, in fewer steps: they

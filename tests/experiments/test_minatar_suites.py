@@ -5,11 +5,11 @@ import pathlib
 
 import pytest
 
-from experiments import minatar
+from experiments import minatar_suites
 
 
 def test_the_suites_are_those_of_all_six_agents(runner):
-    minatar.main(["--seeds=1", "--games=minatar:breakout", "--max_steps=1000"])
+    minatar_suites.main(["--seeds=1", "--games=minatar:breakout", "--max_steps=1000"])
     asked = [
         (run.get("algorithm"), run.get("num_bundles"), run["evaluation_period_steps"])
         for run in runner.commands
@@ -25,10 +25,10 @@ def test_the_suites_are_those_of_all_six_agents(runner):
 
 
 def test_each_suite_has_its_table_and_curves_and_the_small_files_of_its_runs(runner):
-    minatar.main(["--suites=dqn", "--games=minatar:breakout", "--seeds=2"])
-    out = pathlib.Path("docs/results/minatar")
-    assert "launch/suite.py" not in (out / "dqn/table.md").read_text()
-    assert "experiments/minatar.py" in (out / "dqn/table.md").read_text()
+    minatar_suites.main(["--suites=dqn", "--games=minatar:breakout", "--seeds=2"])
+    out = pathlib.Path("docs/results/minatar_suites")
+    text = (out / "dqn/table.md").read_text()
+    assert text.startswith("# dqn on 1 games, 2 seeds\n\n    python experiments/mina")
     with (out / "dqn/table.csv").open() as file:
         assert [row["seeds_complete"] for row in csv.DictReader(file)] == ["2"]
     for path in (out / "dqn/curves.svg", out / "curves.svg"):
@@ -39,5 +39,5 @@ def test_each_suite_has_its_table_and_curves_and_the_small_files_of_its_runs(run
 
 def test_an_unknown_suite_is_refused(runner, capsys):
     with pytest.raises(SystemExit):
-        minatar.main(["--suites=ppo"])
+        minatar_suites.main(["--suites=ppo"])
     assert "suites has 'ppo'" in capsys.readouterr().err
