@@ -47,12 +47,13 @@ def make_epsilon_greedy_player(
         epsilon: Chance of a random action.
         run_seed: Seed of the run, from which that of the random actions derives.
     """
+    variables = tf_variables.FlatVariables(network.trainable_variables)
     actor = epsilon_greedy.EpsilonGreedyActor(
-        q_values.make_q_values(network, environment_spec.observations),
+        q_values.make_q_values(network, environment_spec.observations, variables),
         lambda: epsilon,
         np.random.default_rng(seeding.derive(run_seed, "evaluation exploration")),
     )
-    return Player(tf_variables.FlatVariables(network.trainable_variables), actor)
+    return Player(variables, actor)
 
 
 PlayerMaker = Callable[[Any, specs.EnvironmentSpec], Player]

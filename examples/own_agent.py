@@ -39,7 +39,7 @@ def main(num_steps: int = 3_000) -> float:
     learner = dqn.DQNLearner(network, target_network, store, source)
     epsilon = schedules.Linear(1.0, 0.05, 1_000)
     actor = epsilon_greedy.EpsilonGreedyActor(
-        q_values.make_q_values(network, spec.observations),
+        q_values.make_q_values(network, spec.observations, learner.variables),
         lambda: epsilon(learner.snapshot.updates),
         np.random.default_rng(0),
         adder=adder,

@@ -64,7 +64,7 @@ class A3CStrategy:
         self._entropy_cost = entropy_cost
         self._value_coefficient = value_coefficient
         self._bootstraps = bootstraps
-        self._unroll = policy_actor.make_unroll(network)
+        self._unroll = policy_actor.make_unroll(network, self.variables)
         self._gradient = direct_calls.DirectCall(self._loss_and_gradient)
 
     def set_progress(self, steps: int) -> None:
@@ -72,7 +72,9 @@ class A3CStrategy:
 
     def initial_state(self, num_environments: int) -> Any:
         """Returns the memory's first state; `()` without a memory."""
-        return self._network.initial_state(num_environments)
+        # In one type from the first step on, so that the gradient is traced once.
+        state = self._network.initial_state(num_environments)
+        return tuple(part.numpy() for part in state)
 
     def act(
         self, observation: np.ndarray, is_first: np.ndarray, state: Any
@@ -164,11 +166,11 @@ def make_player(
 ) -> saved_policy.Player:
     """Builds what plays, with drawn actions or the likeliest ones."""
     network = make_network(config, environment_spec)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
     actor: acme_core.Actor = policy_actor.PolicyActor(
         network,
         np.random.default_rng(seeding.derive(config.seed, "evaluation exploration")),
         greedy=config.greedy_evaluation,
+        variables=variables,
     )
-    return saved_policy.Player(
-        tf_variables.FlatVariables(network.trainable_variables), actor
-    )
+    return saved_policy.Player(variables, actor)

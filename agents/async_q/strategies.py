@@ -11,11 +11,9 @@ import sonnet as snt
 import tensorflow as tf
 
 from rlcomponents import direct_calls, exploration
+from rlcomponents.actors import q_values
 from rlcomponents.learners import rollouts
 from rlcomponents.parameters import tf_variables
-
-QValues = Callable[[np.ndarray], np.ndarray]
-"""Maps observations `[B, ...]` to action values `[B, A]` float32."""
 
 
 class Rule(Protocol):
@@ -28,11 +26,16 @@ class Rule(Protocol):
     keeps_next_action: bool
 
     def value(
-        self, observation: np.ndarray, target_q: QValues, select: QValues
+        self,
+        observation: np.ndarray,
+        target_q: q_values.QValues,
+        select: q_values.QValues,
     ) -> np.ndarray:
         """Returns `[N]`, what to bootstrap from where a rollout leaves an episode."""
 
-    def targets(self, rollout: rollouts.Rollout, target_q: QValues) -> np.ndarray:
+    def targets(
+        self, rollout: rollouts.Rollout, target_q: q_values.QValues
+    ) -> np.ndarray:
         """Returns `[T, N]` float32, what each step's action value should have been."""
 
 
@@ -46,12 +49,17 @@ class OneStepQ:
     keeps_next_action = False
 
     def value(
-        self, observation: np.ndarray, target_q: QValues, select: QValues
+        self,
+        observation: np.ndarray,
+        target_q: q_values.QValues,
+        select: q_values.QValues,
     ) -> np.ndarray:
         """Returns zeros: `targets` looks at every next observation anyway."""
         return np.zeros(len(observation), np.float32)
 
-    def targets(self, rollout: rollouts.Rollout, target_q: QValues) -> np.ndarray:
+    def targets(
+        self, rollout: rollouts.Rollout, target_q: q_values.QValues
+    ) -> np.ndarray:
         """See `Rule`."""
         best = _over_time(target_q, rollout.next_observation).max(axis=-1)
         return rollout.reward + rollout.discount * best
@@ -69,12 +77,17 @@ class OneStepSarsa:
     keeps_next_action = True
 
     def value(
-        self, observation: np.ndarray, target_q: QValues, select: QValues
+        self,
+        observation: np.ndarray,
+        target_q: q_values.QValues,
+        select: q_values.QValues,
     ) -> np.ndarray:
         """See `Rule`."""
         return _of_actions(target_q(observation), select(observation))
 
-    def targets(self, rollout: rollouts.Rollout, target_q: QValues) -> np.ndarray:
+    def targets(
+        self, rollout: rollouts.Rollout, target_q: q_values.QValues
+    ) -> np.ndarray:
         """See `Rule`."""
         assert rollout.next_action is not None
         following = np.concatenate([rollout.action[1:], rollout.next_action[None]])
@@ -95,12 +108,17 @@ class NStepQ:
     keeps_next_action = False
 
     def value(
-        self, observation: np.ndarray, target_q: QValues, select: QValues
+        self,
+        observation: np.ndarray,
+        target_q: q_values.QValues,
+        select: q_values.QValues,
     ) -> np.ndarray:
         """See `Rule`."""
         return target_q(observation).max(axis=-1)
 
-    def targets(self, rollout: rollouts.Rollout, target_q: QValues) -> np.ndarray:
+    def targets(
+        self, rollout: rollouts.Rollout, target_q: q_values.QValues
+    ) -> np.ndarray:
         """See `Rule`."""
         return rollout.n_step_returns()
 
@@ -152,8 +170,10 @@ class QStrategy:
         self._epsilon_schedule = epsilon
         self.rng = rng
         self._network = network
-        self._q = _forward(network)
-        self._target_q = _forward(target_network)
+        self._q = q_values.make_batch_q_values(network, self.variables)
+        self._target_q = q_values.make_batch_q_values(
+            target_network, self.target_variables
+        )
         self._gradient = direct_calls.DirectCall(self._loss_and_gradient)
         self.set_progress(0)
 
@@ -209,14 +229,9 @@ class QStrategy:
         return loss, self.variables.flatten(gradients)
 
 
-def _forward(network: snt.Module) -> QValues:
-    function = direct_calls.DirectCall(network.__call__)
-    return lambda observations: function(observations).numpy()
-
-
-def _over_time(q_values: QValues, observations: np.ndarray) -> np.ndarray:
+def _over_time(evaluate: q_values.QValues, observations: np.ndarray) -> np.ndarray:
     """Calls the network once for `[T, N, ...]`; returns `[T, N, A]`."""
-    values = q_values(_flat(observations))
+    values = evaluate(_flat(observations))
     return values.reshape(*observations.shape[:2], -1)
 
 

@@ -155,7 +155,9 @@ def make_bundle(
     )
     files.state.keep_generator("exploration", rng)
     actor = epsilon_greedy.EpsilonGreedyActor(
-        q_values.make_q_values(network, environment_spec.observations),
+        q_values.make_q_values(
+            network, environment_spec.observations, learner.variables
+        ),
         epsilon,
         rng,
         adder=replay.adder,

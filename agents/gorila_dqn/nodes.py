@@ -97,7 +97,7 @@ def make_actor(
     )
     files.state.keep_generator("exploration", rng)
     actor = epsilon_greedy.EpsilonGreedyActor(
-        q_values.make_q_values(network, environment_spec.observations),
+        q_values.make_q_values(network, environment_spec.observations, variables),
         epsilon,
         rng,
         adder=adder,

@@ -1,6 +1,5 @@
 """An actor that follows a policy network, with or without a memory."""
 
-from collections.abc import Callable
 from typing import Any
 
 import dm_env
@@ -9,19 +8,24 @@ import tensorflow as tf
 from acme import core as acme_core
 
 from rlcomponents import direct_calls, exploration
-from rlcomponents.networks import actor_critic, policies
-
-Unroll = Callable[
-    [np.ndarray, np.ndarray, Any], tuple[policies.Policy, np.ndarray, Any]
-]
-"""One step of a network's `unroll`: maps observations `[N, ...]`, `is_first` `[N]` and
-a state to a policy of arrays, values `[N]` and the next state."""
+from rlcomponents.actors import forward_passes
+from rlcomponents.networks import actor_critic
+from rlcomponents.parameters import tf_variables
 
 
-def make_unroll(network: actor_critic.ActorCritic) -> Unroll:
+def make_unroll(
+    network: actor_critic.ActorCritic,
+    variables: tf_variables.FlatVariables | None = None,
+) -> actor_critic.ArrayStep:
     """Returns a function that takes one step through a network, from and to NumPy.
 
-    It is traced for each number of environments, as `DirectCall` does.
+    By TensorFlow, traced for each number of environments, as `DirectCall` does; or,
+    given the variables, in NumPy where that is faster: see `forward_passes`.
+
+    Args:
+        network: Policy and value.
+        variables: Those of the network, if it gets new values through these alone. They
+            count at once, as do new values of any origin where this is None.
     """
 
     def unroll(observation: tf.Tensor, is_first: tf.Tensor, state: Any) -> Any:
@@ -32,9 +36,7 @@ def make_unroll(network: actor_critic.ActorCritic) -> Unroll:
 
     forward = direct_calls.DirectCall(unroll)
 
-    def step(
-        observation: np.ndarray, is_first: np.ndarray, state: Any
-    ) -> tuple[policies.Policy, np.ndarray, Any]:
+    def in_tensorflow(observation: np.ndarray, is_first: np.ndarray, state: Any) -> Any:
         policy, values, next_state = forward(observation, is_first, state)
         return (
             type(policy)(*(part.numpy() for part in policy)),
@@ -42,7 +44,7 @@ def make_unroll(network: actor_critic.ActorCritic) -> Unroll:
             next_state,
         )
 
-    return step
+    return forward_passes.fastest(network, variables, in_tensorflow)
 
 
 class PolicyActor(acme_core.Actor):
@@ -54,15 +56,17 @@ class PolicyActor(acme_core.Actor):
         rng: np.random.Generator,
         *,
         greedy: bool,
+        variables: tf_variables.FlatVariables | None = None,
     ) -> None:
         """Stores its parts.
 
         Args:
-            network: Read at each step, so new parameters count at once.
+            network: Policy and value.
             rng: What actions are drawn from.
             greedy: Whether to take the likeliest action instead.
+            variables: See `make_unroll`.
         """
-        self._unroll = make_unroll(network)
+        self._unroll = make_unroll(network, variables)
         self._rng = rng
         self._greedy = greedy
         self._state = network.initial_state(1)

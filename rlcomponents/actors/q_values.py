@@ -1,38 +1,60 @@
-"""Evaluates a Q-network on single observations, as acting needs it."""
+"""Evaluates a Q-network as acting needs it, from and to NumPy."""
 
 from collections.abc import Callable
 
 import numpy as np
 import sonnet as snt
-import tensorflow as tf
 from dm_env import specs
+
+from rlcomponents import direct_calls
+from rlcomponents.actors import forward_passes
+from rlcomponents.parameters import tf_variables
+
+QValues = Callable[[np.ndarray], np.ndarray]
+"""Maps observations `[B, ...]` to action values `[B, A]` float32."""
 
 
 def make_q_values(
-    network: snt.Module, observation_spec: specs.Array
+    network: snt.Module,
+    observation_spec: specs.Array,
+    variables: tf_variables.FlatVariables | None = None,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Returns a function from one observation to its action values.
 
     Args:
-        network: Maps `[B, ...]` observations to `[B, A]` float32. Read at each call,
-            so new parameters count at once. Traced without AutoGraph: control flow
-            that depends on values has to be TensorFlow's, such as `tf.cond`.
+        network: See `make_batch_q_values`.
         observation_spec: Shape and dtype of one observation.
+        variables: See `make_batch_q_values`.
 
     Returns:
         Maps an observation, without batch axis, to `[A]` float32.
     """
-    signature = tf.TensorSpec((1, *observation_spec.shape), observation_spec.dtype)
-    # Calling the concrete function spares a third of a small network's time. AutoGraph
-    # would take a second and more over the code of Sonnet, which does not need it.
-    forward = tf.function(
-        lambda observations: network(observations),
-        input_signature=[signature],
-        autograph=False,
-    ).get_concrete_function()
+    of_batch = make_batch_q_values(network, variables)
 
     def q_values(observation: np.ndarray) -> np.ndarray:
-        batch = np.asarray(observation, observation_spec.dtype)[None]
-        return forward(tf.constant(batch)).numpy()[0]
+        return of_batch(np.asarray(observation, observation_spec.dtype)[None])[0]
 
     return q_values
+
+
+def make_batch_q_values(
+    network: snt.Module, variables: tf_variables.FlatVariables | None = None
+) -> QValues:
+    """Returns a function from observations to their action values.
+
+    By TensorFlow, as `DirectCall` does: traced without AutoGraph, so that control flow
+    which depends on values has to be TensorFlow's, such as `tf.cond`. Or, given the
+    variables, in NumPy where that is faster: see `forward_passes`.
+
+    Args:
+        network: Maps `[B, ...]` observations to `[B, A]` float32.
+        variables: Those of the network, if it gets new values through these alone. They
+            count at once, as do new values of any origin where this is None.
+
+    Returns:
+        Maps `[B, ...]` to `[B, A]` float32.
+    """
+    function = direct_calls.DirectCall(network.__call__)
+    return forward_passes.fastest(
+        network, variables, lambda observations: function(observations).numpy()
+    )

@@ -35,6 +35,7 @@ class DQNLearner(acme_core.Learner):
     """Computes DQN gradients from replay. Not thread-safe.
 
     Attributes:
+        variables: Those of `network`, which an actor may share.
         snapshot: What the last pull returned: the parameters that `network` has.
 
     Reference:
@@ -81,7 +82,7 @@ class DQNLearner(acme_core.Learner):
             )
         self._network = network
         self._target_network = target_network
-        self._variables = tf_variables.FlatVariables(network.trainable_variables)
+        self.variables = tf_variables.FlatVariables(network.trainable_variables)
         self._target = target_copy.TargetCopy(
             store, tf_variables.FlatVariables(target_network.trainable_variables)
         )
@@ -95,14 +96,14 @@ class DQNLearner(acme_core.Learner):
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
         self._gradient = tf.function(self._loss_and_gradient, autograph=False)
         self._held_versions: tuple[core.Version, ...] | None = None
-        store.initialise(self._variables.vector())
+        store.initialise(self.variables.vector())
         self.pull()
 
     def pull(self) -> core.Snapshot:
         """Takes the parameters from the store, and the target copy where it is new."""
         snapshot = self._store.pull()
         if self._held_versions != snapshot.versions:
-            self._variables.assign(snapshot.vector)
+            self.variables.assign(snapshot.vector)
             self._held_versions = snapshot.versions
         self.snapshot = snapshot
         self._target.follow(self.snapshot)
@@ -128,7 +129,7 @@ class DQNLearner(acme_core.Learner):
         snapshot = self.pull()
         loss_tensor, gradient_tensor = self._gradient(batch)
         loss, gradient = float(loss_tensor), gradient_tensor.numpy()
-        problem = gradients.describe_non_finite(loss, gradient, self._variables.layout)
+        problem = gradients.describe_non_finite(loss, gradient, self.variables.layout)
         if problem is not None:
             self._count(agent_steps)
             self._guard.discard(f"update {snapshot.updates}", problem)
@@ -177,4 +178,4 @@ class DQNLearner(acme_core.Learner):
                 )
             loss = tf.reduce_mean(terms.loss)
         parts = tape.gradient(loss, self._network.trainable_variables)
-        return loss, self._variables.flatten(parts)
+        return loss, self.variables.flatten(parts)

@@ -11,16 +11,31 @@ The variables exist, with values that depend on the seed only, when the construc
 returns: see `q_network`, which does the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import sonnet as snt
 import tensorflow as tf
 
 from rlcomponents import specs
-from rlcomponents.networks import bodies, initialisation, kinds, policies, torsos
+from rlcomponents.networks import (
+    bodies,
+    in_numpy,
+    initialisation,
+    kinds,
+    policies,
+    torsos,
+)
 
 MINIMUM_VARIANCE = 1e-4
 """Added to the variance of continuous policies: a density has to stay finite."""
+
+ArrayStep = Callable[
+    [np.ndarray, np.ndarray, bodies.ArrayState],
+    tuple[policies.Policy, np.ndarray, bodies.ArrayState],
+]
+"""One step of a network in NumPy: maps observations `[B, ...]`, `is_first` `[B]` and a
+state to a policy of arrays, values `[B]` and the next state."""
 
 
 class DiscreteActorCritic(snt.Module):
@@ -53,8 +68,8 @@ class DiscreteActorCritic(snt.Module):
         initialisation.check_unbuilt(body)
         self._body = body
         num_actions = environment_spec.actions.num_values
-        self._logits = snt.BatchApply(snt.Linear(num_actions, name="logits"))
-        self._value = snt.BatchApply(snt.Linear(1, name="value"))
+        self._logits = snt.Linear(num_actions, name="logits")
+        self._value = snt.Linear(1, name="value")
         _build(self, environment_spec, seed)
 
     def unroll(
@@ -73,12 +88,30 @@ class DiscreteActorCritic(snt.Module):
             and the state after the last step.
         """
         features, next_state = self._body.unroll(observations, is_first, state)
-        values = tf.squeeze(self._value(features), axis=-1)
-        return policies.Softmax(self._logits(features)), values, next_state
+        values = tf.squeeze(snt.BatchApply(self._value)(features), axis=-1)
+        logits = snt.BatchApply(self._logits)(features)
+        return policies.Softmax(logits), values, next_state
 
     def initial_state(self, batch_size: int) -> bodies.State:
         """Returns the state of `batch_size` environments; `()` without a memory."""
         return self._body.initial_state(batch_size)
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> ArrayStep | None:
+        """Returns one step in NumPy; None where the body has none."""
+        body = in_numpy.convert(self._body, array_of)
+        if body is None:
+            return None
+        to_logits = in_numpy.Linear(self._logits, array_of, relu=False)
+        to_value = in_numpy.Linear(self._value, array_of, relu=False)
+
+        def step(
+            observations: np.ndarray, is_first: np.ndarray, state: bodies.ArrayState
+        ) -> tuple[policies.Softmax, np.ndarray, bodies.ArrayState]:
+            features, next_state = body(observations, is_first, state)
+            logits = to_logits(features)
+            return policies.Softmax(logits), to_value(features)[:, 0], next_state
+
+        return step
 
 
 class ContinuousActorCritic(snt.Module):
@@ -122,9 +155,9 @@ class ContinuousActorCritic(snt.Module):
         self._policy_body = policy_body
         self._value_body = value_body
         (num_dimensions,) = environment_spec.actions.shape
-        self._mean = snt.BatchApply(snt.Linear(num_dimensions, name="mean"))
-        self._variance = snt.BatchApply(snt.Linear(1, name="variance"))
-        self._value = snt.BatchApply(snt.Linear(1, name="value"))
+        self._mean = snt.Linear(num_dimensions, name="mean")
+        self._variance = snt.Linear(1, name="variance")
+        self._value = snt.Linear(1, name="value")
         _build(self, environment_spec, seed)
 
     def unroll(
@@ -149,10 +182,12 @@ class ContinuousActorCritic(snt.Module):
         value_features, value_state = self._value_body.unroll(
             observations, is_first, state[num_of_policy:]
         )
-        variance = tf.nn.softplus(self._variance(features)) + MINIMUM_VARIANCE
+        mean = snt.BatchApply(self._mean)(features)
+        variance = tf.nn.softplus(snt.BatchApply(self._variance)(features))
+        values = snt.BatchApply(self._value)(value_features)
         return (
-            policies.Gaussian(self._mean(features), tf.squeeze(variance, axis=-1)),
-            tf.squeeze(self._value(value_features), axis=-1),
+            policies.Gaussian(mean, tf.squeeze(variance, axis=-1) + MINIMUM_VARIANCE),
+            tf.squeeze(values, axis=-1),
             policy_state + value_state,
         )
 
@@ -161,6 +196,37 @@ class ContinuousActorCritic(snt.Module):
         return self._policy_body.initial_state(
             batch_size
         ) + self._value_body.initial_state(batch_size)
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> ArrayStep | None:
+        """Returns one step in NumPy; None where a body has none."""
+        policy_body = in_numpy.convert(self._policy_body, array_of)
+        value_body = in_numpy.convert(self._value_body, array_of)
+        if policy_body is None or value_body is None:
+            return None
+        num_of_policy = len(self._policy_body.initial_state(1))
+        to_mean = in_numpy.Linear(self._mean, array_of, relu=False)
+        to_variance = in_numpy.Linear(self._variance, array_of, relu=False)
+        to_value = in_numpy.Linear(self._value, array_of, relu=False)
+
+        def step(
+            observations: np.ndarray, is_first: np.ndarray, state: bodies.ArrayState
+        ) -> tuple[policies.Gaussian, np.ndarray, bodies.ArrayState]:
+            features, policy_state = policy_body(
+                observations, is_first, state[:num_of_policy]
+            )
+            value_features, value_state = value_body(
+                observations, is_first, state[num_of_policy:]
+            )
+            variance = np.logaddexp(to_variance(features)[:, 0], np.float32(0))
+            return (
+                policies.Gaussian(
+                    to_mean(features), variance + np.float32(MINIMUM_VARIANCE)
+                ),
+                to_value(value_features)[:, 0],
+                policy_state + value_state,
+            )
+
+        return step
 
 
 ActorCritic = DiscreteActorCritic | ContinuousActorCritic
@@ -250,10 +316,6 @@ def _make_torso(kind: str, mlp_hidden_sizes: Sequence[int]) -> snt.Module:
     if kind == "mlp":
         return torsos.MLPTorso(mlp_hidden_sizes)
     convolutions, hidden_size = kinds.CONVOLUTIONAL[kind]
-    return snt.Sequential(
-        [
-            torsos.ConvTorso(convolutions),
-            snt.Linear(hidden_size, name="hidden"),
-            tf.nn.relu,
-        ]
+    return torsos.HiddenTorso(
+        torsos.ConvTorso(convolutions), snt.Linear(hidden_size, name="hidden")
     )

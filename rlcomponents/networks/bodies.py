@@ -5,13 +5,26 @@ Acting is the same call as learning, on a rollout of one step, so both treat the
 alike. A state is a flat tuple of `[B, ...]` tensors, one row for each environment.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
 import sonnet as snt
 import tensorflow as tf
 
+from rlcomponents.networks import in_numpy
+
 State = tuple[tf.Tensor, ...]
 """What a body remembers, each `[B, ...]` float32; `()` where it remembers nothing."""
+
+ArrayState = tuple[np.ndarray, ...]
+"""The same in NumPy."""
+
+ArrayStep = Callable[
+    [np.ndarray, np.ndarray, ArrayState], tuple[np.ndarray, ArrayState]
+]
+"""One step of `Body.unroll` in NumPy: maps observations `[B, ...]`, `is_first` `[B]`
+and a state to features `[B, F]`, overwritten by the next call, and the next state."""
 
 
 class Body(Protocol):
@@ -42,19 +55,26 @@ class FeedForwardBody(snt.Module):
     def __init__(self, torso: snt.Module, name: str | None = None) -> None:
         """Stores the torso, which maps `[N, ...]` to `[N, F]` float32."""
         super().__init__(name=name)
-        self._torso = snt.BatchApply(torso)
+        self._torso = torso
 
     def unroll(
         self, observations: tf.Tensor, is_first: tf.Tensor, state: State
     ) -> tuple[tf.Tensor, State]:
         """See `Body`."""
         del is_first
-        return self._torso(observations), state
+        return snt.BatchApply(self._torso)(observations), state
 
     def initial_state(self, batch_size: int) -> State:
         """Returns `()`."""
         del batch_size
         return ()
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> ArrayStep | None:
+        """Returns one step in NumPy; None where the torso has none."""
+        torso = in_numpy.convert(self._torso, array_of)
+        if torso is None:
+            return None
+        return lambda observations, is_first, state: (torso(observations), state)
 
 
 class RecurrentBody(snt.Module):
@@ -83,7 +103,7 @@ class RecurrentBody(snt.Module):
         super().__init__(name=name)
         if lstm_size < 1:
             raise ValueError(f"lstm_size is {lstm_size}; it must be at least 1.")
-        self._torso = snt.BatchApply(torso)
+        self._torso = torso
         self._lstm = snt.LSTM(lstm_size)
 
     def unroll(
@@ -94,7 +114,7 @@ class RecurrentBody(snt.Module):
         Raises:
             ValueError: `is_first` is not `[T, B]`.
         """
-        features = self._torso(observations)
+        features = snt.BatchApply(self._torso)(observations)
         tf.debugging.assert_shapes(
             [(features, "TBF"), (is_first, "TB")], message="RecurrentBody.unroll"
         )
@@ -106,6 +126,24 @@ class RecurrentBody(snt.Module):
     def initial_state(self, batch_size: int) -> State:
         """Returns zeros."""
         return tuple(self._lstm.initial_state(batch_size))
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> ArrayStep | None:
+        """Returns one step in NumPy; None where the torso has none."""
+        torso = in_numpy.convert(self._torso, array_of)
+        if torso is None:
+            return None
+        lstm = in_numpy.LSTM(self._lstm, array_of)
+
+        def step(
+            observations: np.ndarray, is_first: np.ndarray, state: ArrayState
+        ) -> tuple[np.ndarray, ArrayState]:
+            hidden, cell = (
+                np.where(is_first[:, np.newaxis], np.float32(0), part) for part in state
+            )
+            next_state = lstm(torso(observations), hidden, cell)
+            return next_state[0], next_state
+
+        return step
 
     def _step(
         self, inputs: tuple[tf.Tensor, tf.Tensor], state: snt.LSTMState

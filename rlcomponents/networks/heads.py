@@ -3,8 +3,11 @@
 Each head has the last hidden layer as well, because a dueling head has it twice.
 """
 
+import numpy as np
 import sonnet as snt
 import tensorflow as tf
+
+from rlcomponents.networks import in_numpy
 
 
 class QHead(snt.Module):
@@ -20,6 +23,10 @@ class QHead(snt.Module):
     def __call__(self, features: tf.Tensor) -> tf.Tensor:
         """Maps features `[B, F]` float32 to Q-values `[B, A]` float32."""
         return self._stream(features)
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
+        """Returns the forward pass in NumPy."""
+        return in_numpy.mlp(self._stream, array_of)
 
 
 class DuelingHead(snt.Module):
@@ -45,3 +52,16 @@ class DuelingHead(snt.Module):
         advantage = self._advantage(features)  # [B, A]
         centred = advantage - tf.reduce_mean(advantage, axis=-1, keepdims=True)
         return self._value(features) + centred
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
+        """Returns the forward pass in NumPy."""
+        value = in_numpy.mlp(self._value, array_of)
+        advantage = in_numpy.mlp(self._advantage, array_of)
+
+        def forward(features: np.ndarray) -> np.ndarray:
+            of_actions = advantage(features)
+            return value(features) + (
+                of_actions - np.mean(of_actions, axis=-1, keepdims=True)
+            )
+
+        return forward

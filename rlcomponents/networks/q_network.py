@@ -13,7 +13,7 @@ import sonnet as snt
 import tensorflow as tf
 
 from rlcomponents import specs
-from rlcomponents.networks import heads, initialisation, kinds, torsos
+from rlcomponents.networks import heads, in_numpy, initialisation, kinds, torsos
 
 
 class QNetwork(snt.Module):
@@ -52,6 +52,14 @@ class QNetwork(snt.Module):
     def __call__(self, observations: tf.Tensor) -> tf.Tensor:
         """Maps observations `[B, ...]` to Q-values `[B, A]` float32."""
         return self._head(self._torso(observations))
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer | None:
+        """Returns the forward pass in NumPy; None where torso or head have none."""
+        torso = in_numpy.convert(self._torso, array_of)
+        head = in_numpy.convert(self._head, array_of)
+        if torso is None or head is None:
+            return None
+        return in_numpy.sequence([torso, head])
 
 
 def make_network(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import sonnet as snt
 import tensorflow as tf
 
-from rlcomponents.networks import kinds
+from rlcomponents.networks import in_numpy, kinds
 
 
 class ConvTorso(snt.Module):
@@ -37,6 +37,11 @@ class ConvTorso(snt.Module):
             features = tf.nn.relu(layer(features))
         return snt.flatten(features)
 
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
+        """Returns the forward pass in NumPy."""
+        layers = [in_numpy.Convolution(layer, array_of) for layer in self._layers]
+        return in_numpy.sequence([in_numpy.as_float, *layers, in_numpy.flatten])
+
 
 class MLPTorso(snt.Module):
     """The observation, flattened, then fully connected layers with ReLUs."""
@@ -55,6 +60,32 @@ class MLPTorso(snt.Module):
         for layer in self._layers:
             features = tf.nn.relu(layer(features))
         return features
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
+        """Returns the forward pass in NumPy."""
+        layers = [in_numpy.Linear(layer, array_of, relu=True) for layer in self._layers]
+        return in_numpy.sequence([in_numpy.as_float, in_numpy.flatten, *layers])
+
+
+class HiddenTorso(snt.Module):
+    """Convolutions, then a fully connected layer with a ReLU."""
+
+    def __init__(
+        self, convolutions: ConvTorso, hidden: snt.Linear, name: str | None = None
+    ) -> None:
+        """Stores the layers; variables are created on the first call."""
+        super().__init__(name=name)
+        self._convolutions = convolutions
+        self._hidden = hidden
+
+    def __call__(self, images: tf.Tensor) -> tf.Tensor:
+        """Maps images `[B, H, W, C]`, scaled by `as_float`, to features `[B, F]`."""
+        return tf.nn.relu(self._hidden(self._convolutions(images)))
+
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
+        """Returns the forward pass in NumPy."""
+        hidden = in_numpy.Linear(self._hidden, array_of, relu=True)
+        return in_numpy.sequence([self._convolutions.in_numpy(array_of), hidden])
 
 
 def as_float(observations: tf.Tensor) -> tf.Tensor:

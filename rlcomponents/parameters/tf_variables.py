@@ -48,6 +48,7 @@ class FlatVariables:
         # Read by TensorFlow while it splits the vector, and not kept. Memory that is
         # new each time would cost more than the copy: the kernel has to clear it.
         self._buffer = _aligned_empty(self.layout.num_parameters)
+        self._buffer[:] = self.vector()
         self._assign = direct_calls.DirectCall(self._assign_flat)
 
     def assign(self, vector: np.ndarray) -> None:
@@ -64,11 +65,36 @@ class FlatVariables:
                 f"The vector is {vector.dtype} of shape {vector.shape}: these "
                 f"variables take float32 of shape ({self.layout.num_parameters},)."
             )
+        np.copyto(self._buffer, vector)
         if len(self._variables) == 1:  # Which may keep the memory: see `_buffer`.
             self._assign(vector.copy())
-            return
-        np.copyto(self._buffer, vector)
-        self._assign(self._buffer)
+        else:
+            self._assign(self._buffer)
+
+    def array_of(self, variable: tf.Variable) -> np.ndarray:
+        """Returns a view of what `assign` last gave a variable, now and later.
+
+        Before the first `assign` it is what the variable was when this was made. What
+        anybody else gives the variable is not seen.
+
+        Args:
+            variable: One of these.
+
+        Returns:
+            `[...]` float32 of the variable's shape, read-only.
+
+        Raises:
+            ValueError: It is not one of these.
+        """
+        views = self.layout.split(self._buffer)
+        for own, view in zip(self._variables, views, strict=True):
+            if own is variable:
+                view.flags.writeable = False
+                return view
+        raise ValueError(
+            f"{variable.name!r} is not among these {len(views)} variables: give all "
+            "variables of the network."
+        )
 
     def vector(self) -> np.ndarray:
         """Returns a copy of the variables' values, `[num_parameters]` float32."""

@@ -58,6 +58,25 @@ def test_overwriting_the_source_leaves_the_variables_as_they_are(
     np.testing.assert_array_equal(values_of(variables), np.ones(vector.size))
 
 
+@pytest.mark.parametrize("num_variables", [1, 3])
+def test_the_array_of_a_variable_follows_what_it_is_assigned(num_variables):
+    variables = make_variables()[:num_variables]
+    flat = tf_variables.FlatVariables(variables)
+    array = flat.array_of(variables[-1])
+    np.testing.assert_array_equal(array, variables[-1])
+    flat.assign(np.arange(10, 10 + flat.layout.num_parameters, dtype=np.float32))
+    np.testing.assert_array_equal(array, variables[-1])
+    assert array.max() >= 10
+    assert not array.flags.writeable
+
+
+def test_there_is_no_array_of_a_strange_variable():
+    with pytest.raises(ValueError, match="strange:0"):
+        tf_variables.FlatVariables(make_variables()).array_of(
+            tf.Variable(1.0, name="strange")
+        )
+
+
 def test_the_vector_is_a_copy():
     variables = [tf.Variable(tf.zeros([1024]))]
     flat = tf_variables.FlatVariables(variables)
