@@ -7,14 +7,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import reverb
 import tensorflow as tf
 import tree
 from tensorflow.python.eager import cancellation
 
 from rlcomponents import pulse, specs
+from rlcomponents.replay import frames, servers, transitions
 from rlcomponents.replay import layout as replay_layout
-from rlcomponents.replay import servers, transitions
 from rlcomponents.replay import tables as replay_tables
 
 _POLL_SECS = 0.1  # Between looks at a table that is still below its minimum.
@@ -264,11 +265,11 @@ class _ShardReader:
             finally:
                 self._asked_secs = math.inf
             batch = transitions.Transition(
-                self._layout.observation(observation),
+                self._observation(observation),
                 action,
                 reward,
                 discount,
-                self._layout.observation(next_observation),
+                self._observation(next_observation),
             )
             with self._changed:
                 self.num_items = int(num_items)
@@ -304,18 +305,21 @@ class _ShardReader:
         item = sample.data
         return (
             sample.info.table_size[-1],
-            self._stacked(item["observation"]),
+            item["observation"],
             tf.cast(item["step"][:, 0], tf.int32),
             item["step"][:, 1],
             item["step"][:, 2],
-            self._stacked(item["next_observation"]),
+            item["next_observation"],
         )
 
-    def _stacked(self, leaves: Sequence[tf.Tensor]) -> tuple[tf.Tensor, ...]:
-        """Moves the frames of stacks, `[B, num_frames, *F]`, to the last axis."""
-        return tuple(
-            leaf
-            if column.num_frames is None
-            else tf.transpose(leaf, [0, *range(2, leaf.shape.rank), 1])
-            for column, leaf in zip(self._layout.columns, leaves, strict=True)
+    def _observation(self, leaves: Sequence[tf.Tensor]) -> Any:
+        """Stacks the frames of stacks, which come as `[B, num_frames, *F]`."""
+        # TensorFlow's own transposition takes several times as long.
+        return self._layout.observation(
+            [
+                leaf
+                if column.num_frames is None
+                else tf.convert_to_tensor(frames.stacked(np.asarray(leaf)))
+                for column, leaf in zip(self._layout.columns, leaves, strict=True)
+            ]
         )

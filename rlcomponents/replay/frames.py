@@ -27,6 +27,25 @@ def stack(frames: np.ndarray, out: np.ndarray) -> None:
     _stack(frames.view(bits), out.view(bits))
 
 
+def stacked(frames: np.ndarray) -> np.ndarray:
+    """Returns a batch of stacks, frames last, in a new array; see `empty`.
+
+    Args:
+        frames: `[B, num_frames, *F]`, oldest first; contiguous.
+
+    Returns:
+        `[B, *F, num_frames]`, of the same dtype.
+    """
+    batch_size, num_frames, *frame_shape = frames.shape
+    out = empty((batch_size, *frame_shape, num_frames), frames.dtype)
+    bits = _BITS[out.itemsize]
+    _stack_each(
+        frames.reshape(batch_size, num_frames, -1).view(bits),
+        out.reshape(batch_size, -1, num_frames).view(bits),
+    )
+    return out
+
+
 @kernels.compiled
 def _stack(frames: np.ndarray, out: np.ndarray) -> None:
     num_frames, num_pixels = frames.shape
@@ -40,3 +59,9 @@ def _stack(frames: np.ndarray, out: np.ndarray) -> None:
         for index in range(num_frames):
             for pixel in range(num_pixels):
                 out[pixel, index] = frames[index, pixel]
+
+
+@kernels.compiled
+def _stack_each(frames: np.ndarray, out: np.ndarray) -> None:
+    for item in range(len(out)):
+        _stack(frames[item], out[item])

@@ -18,6 +18,13 @@ def test_frames_are_put_side_by_side_whatever_their_kind(num_frames, dtype):
     np.testing.assert_array_equal(out, given.T)
 
 
+@pytest.mark.parametrize("num_frames", [3, 4])
+def test_a_batch_is_stacked_item_by_item(num_frames):
+    given = np.arange(2 * num_frames * 6).reshape(2, num_frames, 3, 2)
+    expected = np.stack([np.moveaxis(item, 0, -1) for item in given])
+    np.testing.assert_array_equal(frames.stacked(given), expected)
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (32, 84, 84, 4)])
 def test_tensorflow_takes_a_new_array_as_it_is(shape):
     array = frames.empty(shape, np.dtype(np.float32))
