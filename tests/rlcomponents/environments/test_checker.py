@@ -199,6 +199,30 @@ def test_specs_that_no_agent_can_use_are_refused(environment, message):
             id="out-of-bounds",
         ),
         pytest.param(
+            _User(
+                observation_spec=specs.BoundedArray((1, 1, 1), np.uint8, 0, 9),
+                observe=lambda: np.full((1, 1, 1), 10, np.uint8),
+            ),
+            "leaves the bounds .* at step 0: its values are 10 to 10",
+            id="byte-above-its-bound",
+        ),
+        pytest.param(
+            _User(
+                observation_spec=specs.BoundedArray((1, 1, 1), np.uint8, 1, 255),
+                observe=lambda: np.zeros((1, 1, 1), np.uint8),
+            ),
+            "leaves the bounds .* at step 0: its values are 0 to 0",
+            id="byte-below-its-bound",
+        ),
+        pytest.param(
+            _User(
+                observation_spec=specs.BoundedArray((1, 1, 2), np.uint8, 0, [9, 255]),
+                observe=lambda: np.full((1, 1, 2), 10, np.uint8),
+            ),
+            "leaves the bounds .* at step 0: its values are 10 to 10",
+            id="byte-above-the-bound-of-its-place",
+        ),
+        pytest.param(
             _User(then=_at(5, step_type=dm_env.StepType.MID)),
             "step 6 returned a FIRST step after a MID one",
             id="reset-without-last",
