@@ -102,7 +102,8 @@ def compare(
 ) -> dict[str, Any]:
     """Compares two agents on one game, as far as all of the runs have come.
 
-    Between evaluations returns are interpolated linearly.
+    Between evaluations returns are interpolated linearly; before the first
+    evaluation they are its own.
 
     Args:
         ours: Folders of runs.
@@ -144,7 +145,8 @@ def write(made: study.Study, suites: Suites) -> None:
     records: list[dict[str, Any]] = []
     parts = [
         "Means over runs, with their 95 % intervals (bootstrap over runs), as far as "
-        "all runs of both have come; between evaluations returns are interpolated. "
+        "all runs of both have come; between evaluations returns are interpolated, and "
+        "a run that was not evaluated that early has its first evaluation there. "
         "Wall time is from the first step on, and has the evaluations in it, which DQN "
         "plays between its steps and the others beside them."
     ]

@@ -100,8 +100,6 @@ def variants(flags: LearningRatesFlags) -> list[study.Variant]:
                 **OPTIMISERS[name],
                 "evaluation_period_steps": max(1, flags.max_steps // 5),
                 "final_evaluation_episodes": 100,
-                # One import of TensorFlow for all nodes: a run is seconds.
-                "lp_launch_type": "local_mt",
             },
         )
         for name in names

@@ -47,6 +47,13 @@ def test_agents_are_compared_as_far_as_all_runs_have_come(leave):
     assert at_secs["is_above"]
 
 
+def test_a_run_that_was_not_evaluated_so_early_has_its_first_evaluation(leave):
+    ours = [leave("a3c", BREAKOUT, 0, (100, 1.0, 4.0))]
+    theirs = [leave("dqn", BREAKOUT, 0, (100, 5.0, 3.0), (200, 8.0, 9.0))]
+    found = headlines.compare(ours, theirs, "wall_secs")
+    assert (found["at"], found["baseline_mean"]) == (1.0, 3.0)
+
+
 def test_the_page_counts_the_games_that_both_have(leave):
     for seed in range(2):
         for game in (BREAKOUT, ASTERIX):
