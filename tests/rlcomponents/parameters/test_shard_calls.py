@@ -41,6 +41,13 @@ def test_what_is_called_once_is_never_called_again():
     assert [calls.is_there(index) for index in range(3)] == [True, False, True]
 
 
+def test_a_view_is_sent_as_bytes():
+    calls, _ = make_calls(1)
+    sent = calls.once("ask", {0: (memoryview(b"part"),)})[0]
+    assert type(sent) is bytes
+    assert sent == b"part"
+
+
 def test_a_shard_that_was_never_called_is_neither_there_nor_lost():
     calls, _ = make_calls()
     assert not calls.is_there(0)
