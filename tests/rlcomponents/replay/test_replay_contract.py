@@ -50,8 +50,9 @@ def make(request, make_replay, resources):
 
         def draw(timeout_secs=LONG_SECS):
             nonlocal source
-            if source is None:  # Draws ahead: so not before all is there.
+            if request.param == "reverb":  # The newest item may wait for another.
                 adder.flush()
+            if source is None:  # Draws ahead: so not before all is there.
                 source = batches.ReplayBatches(
                     [server.address], spec, batch_size=batch_size
                 )
