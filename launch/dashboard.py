@@ -43,7 +43,8 @@ def main(argv: Sequence[str]) -> int:
     # A script's background jobs are started with it ignored, and sent it all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        print(f"{serving.address} shows {len(run_dirs)} runs; Ctrl-C ends it.")
+        runs = "1 run" if len(run_dirs) == 1 else f"{len(run_dirs)} runs"
+        print(f"{serving.address} shows {runs}; Ctrl-C ends it.")
         sys.stdout.flush()
         serving.serve_forever()
     except KeyboardInterrupt:
