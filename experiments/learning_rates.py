@@ -187,6 +187,7 @@ def _draw(made: study.Study, scores: Mapping[str, Mapping[float, float]]) -> Non
         ordered.plot(range(1, len(values) + 1), values, "o-", color=colour, label=name)
     curve.dress(over_rates, "score by learning rate")
     over_rates.set_xscale("log")
+    over_rates.set_xlim(1e-4, 1e-1)  # No log of the 0 at which all our pictures begin.
     over_rates.set_xlabel("learning rate")
     curve.dress(ordered, "scores, sorted")
     ordered.set_xlabel("rank of the learning rate")
