@@ -49,9 +49,8 @@ class ScalingFlags(study.StudyFlags):
         evaluation_period_steps: Agent steps from one evaluation to the next.
         methods: Which, with commas between.
         workers: How many, with commas between.
-        lp_launch_type: `local_mt`: workers are threads of one process, and all begin at
-            once. `local_mp`: they are processes, whose start on few cores takes longer
-            than learning to catch: the first has learned before the last has begun.
+        lp_launch_type: `local_mp`: workers are processes, on all cores. `local_mt`: they
+            are threads of one process, which start sooner and mostly share one core.
     """
 
     environment: str = "catch"
@@ -60,7 +59,7 @@ class ScalingFlags(study.StudyFlags):
     evaluation_period_steps: int = 1_000
     methods: str = ",".join(METHODS)
     workers: str = "1,2,4,8,16"
-    lp_launch_type: str = "local_mt"
+    lp_launch_type: str = "local_mp"
 
 
 class Reached(NamedTuple):
