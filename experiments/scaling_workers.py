@@ -49,8 +49,8 @@ class ScalingFlags(study.StudyFlags):
         evaluation_period_steps: Agent steps from one evaluation to the next.
         methods: Which, with commas between.
         workers: How many, with commas between.
-        lp_launch_type: `local_mp`: workers are processes, on all cores. `local_mt`: they
-            are threads of one process, which start sooner and mostly share one core.
+        lp_launch_type: `local_mp`: workers are processes, on all cores. `local_mt`:
+            they are threads of one process, start sooner and mostly share one core.
     """
 
     environment: str = "catch"
