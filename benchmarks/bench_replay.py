@@ -32,6 +32,10 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent import futures
 
+from rlcomponents.launching import placement
+
+# Of all contenders: as in the processes of a program, which keep freed memory.
+os.environ.update(placement.variables(["bundle"])["bundle"])
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import measuring
