@@ -11,7 +11,7 @@ import sonnet as snt
 import tensorflow as tf
 from acme import core as acme_core
 
-from rlcomponents import core, finite
+from rlcomponents import core, direct_calls, finite
 from rlcomponents.learners import target_copy
 from rlcomponents.losses import outliers, value_learning
 from rlcomponents.parameters import gradients, tf_variables
@@ -94,7 +94,7 @@ class DQNLearner(acme_core.Learner):
         self._batch_timeout_secs = batch_timeout_secs
         watch = watch or finite.Watch()
         self._guard = watch.guard(advice=finite.MEND_LEARNING)
-        self._gradient = tf.function(self._loss_and_gradient, autograph=False)
+        self._gradient = direct_calls.DirectCall(self._loss_and_gradient)
         self._held_versions: tuple[core.Version, ...] | None = None
         store.initialise(self.variables.vector())
         self.pull()

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from rlcomponents import direct_calls
+from rlcomponents import aligned_arrays, direct_calls
 from rlcomponents.parameters import layout as layouts
-
-_ALIGNMENT_BYTES = 64
 
 
 class FlatVariables:
@@ -47,7 +45,9 @@ class FlatVariables:
         )
         # Read by TensorFlow while it splits the vector, and not kept. Memory that is
         # new each time would cost more than the copy: the kernel has to clear it.
-        self._buffer = _aligned_empty(self.layout.num_parameters)
+        self._buffer = aligned_arrays.empty(
+            (self.layout.num_parameters,), np.dtype(np.float32)
+        )
         self._buffer[:] = self.vector()
         self._assign = direct_calls.DirectCall(self._assign_flat)
 
@@ -145,10 +145,3 @@ class FlatVariables:
         ):
             variable.assign(tf.reshape(part, variable.shape))
         return ()
-
-
-def _aligned_empty(size: int) -> np.ndarray:
-    """Returns `[size]` float32, aligned so that TensorFlow reads it where it is."""
-    memory = np.empty(4 * size + _ALIGNMENT_BYTES, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT_BYTES
-    return memory[start : start + 4 * size].view(np.float32)

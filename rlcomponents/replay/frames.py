@@ -2,18 +2,9 @@
 
 import numpy as np
 
-from rlcomponents import kernels
+from rlcomponents import aligned_arrays, kernels
 
-_ALIGNMENT_BYTES = 64  # TensorFlow copies arrays that are not aligned to that.
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
-
-
-def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Returns a new array of any content, which TensorFlow takes without a copy."""
-    num_bytes = int(np.prod(shape)) * dtype.itemsize
-    memory = np.empty(num_bytes + _ALIGNMENT_BYTES, np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT_BYTES
-    return memory[start : start + num_bytes].view(dtype).reshape(shape)
 
 
 def stack(frames: np.ndarray, out: np.ndarray) -> None:
@@ -28,7 +19,7 @@ def stack(frames: np.ndarray, out: np.ndarray) -> None:
 
 
 def stacked(frames: np.ndarray) -> np.ndarray:
-    """Returns a batch of stacks, frames last, in a new array; see `empty`.
+    """Returns a batch of stacks, frames last, in a new array, aligned for TensorFlow.
 
     Args:
         frames: `[B, num_frames, *F]`, oldest first; contiguous.
@@ -37,7 +28,7 @@ def stacked(frames: np.ndarray) -> np.ndarray:
         `[B, *F, num_frames]`, of the same dtype.
     """
     batch_size, num_frames, *frame_shape = frames.shape
-    out = empty((batch_size, *frame_shape, num_frames), frames.dtype)
+    out = aligned_arrays.empty((batch_size, *frame_shape, num_frames), frames.dtype)
     bits = _BITS[out.itemsize]
     _stack_each(
         frames.reshape(batch_size, num_frames, -1).view(bits),

@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from rlcomponents import aligned_arrays
 from rlcomponents.replay import frames as replay_frames
 from rlcomponents.replay import layout as replay_layout
 
@@ -75,7 +76,7 @@ class RowStore:
             One new array a column, `[B, *observed_shape]`.
         """
         batch = [
-            replay_frames.empty((len(rows), *column.observed_shape), column.dtype)
+            aligned_arrays.empty((len(rows), *column.observed_shape), column.dtype)
             for column in self._layout.columns
         ]
         pairs = list(zip(rows.tolist(), first_rows.tolist(), strict=True))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from rlcomponents.replay import frames
 
@@ -23,17 +22,3 @@ def test_a_batch_is_stacked_item_by_item(num_frames):
     given = np.arange(2 * num_frames * 6).reshape(2, num_frames, 3, 2)
     expected = np.stack([np.moveaxis(item, 0, -1) for item in given])
     np.testing.assert_array_equal(frames.stacked(given), expected)
-
-
-@pytest.mark.parametrize("shape", [(), (3,), (32, 84, 84, 4)])
-def test_tensorflow_takes_a_new_array_as_it_is(shape):
-    array = frames.empty(shape, np.dtype(np.float32))
-    assert (array.shape, array.dtype) == (shape, np.float32)
-    tensor = tf.convert_to_tensor(array)
-    if shape:  # Of a scalar it takes the value.
-        array[...] = 7
-        np.testing.assert_array_equal(tensor, array)
-
-
-def test_arrays_without_elements_can_be_made():
-    assert frames.empty((0, 3), np.dtype(np.uint8)).shape == (0, 3)
