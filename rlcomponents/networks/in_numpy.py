@@ -32,13 +32,19 @@ _SCRATCH_BYTES = 1 << 19
 def convert(module: snt.Module, array_of: ArrayOf) -> Any:
     """Returns what `module.in_numpy` does; None where it has no such method.
 
-    None also stands for a module that was composed of parts of which one has none.
-    Where TensorFlow sees a GPU there is none at all: that is faster then.
+    None also stands for a module that was composed of parts of which one has none, and
+    for one whose class overrides `__call__` or `unroll` alone: what it inherits is the
+    forward pass of another. Where TensorFlow sees a GPU there is none at all: that is
+    faster then.
     """
     if tf.config.list_logical_devices("GPU"):
         return None
-    method = getattr(module, "in_numpy", None)
-    return None if method is None else method(array_of)
+    for kind in type(module).__mro__:
+        if "in_numpy" in vars(kind):
+            return module.in_numpy(array_of)
+        if not vars(kind).keys().isdisjoint(("__call__", "unroll")):
+            return None
+    return None
 
 
 def as_float(observations: np.ndarray) -> np.ndarray:

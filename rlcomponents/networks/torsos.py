@@ -82,10 +82,13 @@ class HiddenTorso(snt.Module):
         """Maps images `[B, H, W, C]`, scaled by `as_float`, to features `[B, F]`."""
         return tf.nn.relu(self._hidden(self._convolutions(images)))
 
-    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer:
-        """Returns the forward pass in NumPy."""
+    def in_numpy(self, array_of: in_numpy.ArrayOf) -> in_numpy.Layer | None:
+        """Returns the forward pass in NumPy; None where the convolutions have none."""
+        convolutions = in_numpy.convert(self._convolutions, array_of)
+        if convolutions is None:
+            return None
         hidden = in_numpy.Linear(self._hidden, array_of, relu=True)
-        return in_numpy.sequence([self._convolutions.in_numpy(array_of), hidden])
+        return in_numpy.sequence([convolutions, hidden])
 
 
 def as_float(observations: tf.Tensor) -> tf.Tensor:

@@ -9,6 +9,7 @@ from dm_env import specs as dm_env_specs
 from rlcomponents import specs
 from rlcomponents.networks import (
     actor_critic,
+    bodies,
     heads,
     in_numpy,
     kinds,
@@ -164,3 +165,37 @@ def test_a_network_with_a_part_of_ones_own_has_no_pass_in_numpy():
     assert in_numpy.convert(Doubled(), array_of) is None
     assert in_numpy.convert(of_own_torso, array_of) is None
     assert in_numpy.convert(of_own_head, array_of) is None
+
+
+class Brighter(torsos.ConvTorso):
+    """A torso of the library with a forward pass of a user's own."""
+
+    def __call__(self, images):
+        return super().__call__(2.0 * torsos.as_float(images))
+
+
+class Narrower(bodies.FeedForwardBody):
+    """The same of a body."""
+
+    def unroll(self, observations, is_first, state):
+        features, state = super().unroll(observations, is_first, state)
+        return features[..., :1], state
+
+
+def test_a_forward_pass_that_was_overridden_is_not_taken_for_the_inherited_one():
+    spec = make_spec(FLAGS)
+    of_own_torso = q_network.QNetwork(
+        Brighter(kinds.MINATAR), heads.QHead(3, 8), spec, seed=1
+    )
+    of_own_convolutions = actor_critic.DiscreteActorCritic(
+        bodies.FeedForwardBody(
+            torsos.HiddenTorso(Brighter(kinds.MINATAR), snt.Linear(8))
+        ),
+        spec,
+        seed=1,
+    )
+    of_own_body = actor_critic.DiscreteActorCritic(
+        Narrower(torsos.ConvTorso(kinds.MINATAR)), spec, seed=1
+    )
+    for network in (of_own_torso, of_own_convolutions, of_own_body):
+        assert in_numpy.convert(network, array_of) is None
