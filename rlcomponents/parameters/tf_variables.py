@@ -44,11 +44,15 @@ class FlatVariables:
             [variable.shape.as_list() for variable in self._variables],
         )
         # Read by TensorFlow while it splits the vector, and not kept. Memory that is
-        # new each time would cost more than the copy: the kernel has to clear it.
+        # new each time would cost more than the copy: the kernel has to clear it. The
+        # last number is no parameter: variables of which all begin and end at 64 bytes,
+        # or a single one, would get this memory instead of a copy.
         self._buffer = aligned_arrays.empty(
-            (self.layout.num_parameters,), np.dtype(np.float32)
+            (self.layout.num_parameters + 1,), np.dtype(np.float32)
         )
-        self._buffer[:] = self.vector()
+        self._buffer[-1] = 0.0
+        self._values = self._buffer[:-1]
+        self._values[:] = self.vector()
         self._assign = direct_calls.DirectCall(self._assign_flat)
 
     def assign(self, vector: np.ndarray) -> None:
@@ -65,11 +69,8 @@ class FlatVariables:
                 f"The vector is {vector.dtype} of shape {vector.shape}: these "
                 f"variables take float32 of shape ({self.layout.num_parameters},)."
             )
-        np.copyto(self._buffer, vector)
-        if len(self._variables) == 1:  # Which may keep the memory: see `_buffer`.
-            self._assign(vector.copy())
-        else:
-            self._assign(self._buffer)
+        np.copyto(self._values, vector)
+        self._assign(self._buffer)
 
     def array_of(self, variable: tf.Variable) -> np.ndarray:
         """Returns a view of what `assign` last gave a variable, now and later.
@@ -86,7 +87,7 @@ class FlatVariables:
         Raises:
             ValueError: It is not one of these.
         """
-        views = self.layout.split(self._buffer)
+        views = self.layout.split(self._values)
         for own, view in zip(self._variables, views, strict=True):
             if own is variable:
                 view.flags.writeable = False
@@ -140,8 +141,7 @@ class FlatVariables:
 
     def _assign_flat(self, vector: tf.Tensor) -> tuple[()]:
         sizes = [variable.shape.num_elements() for variable in self._variables]
-        for variable, part in zip(
-            self._variables, tf.split(vector, sizes), strict=True
-        ):
+        *parts, _ = tf.split(vector, [*sizes, 1])
+        for variable, part in zip(self._variables, parts, strict=True):
             variable.assign(tf.reshape(part, variable.shape))
         return ()

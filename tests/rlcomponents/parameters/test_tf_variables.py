@@ -59,6 +59,22 @@ def test_overwriting_the_source_leaves_the_variables_as_they_are(
 
 
 @pytest.mark.parametrize("num_variables", [1, 3])
+@pytest.mark.parametrize(
+    "size", [15, 1024]
+)  # Beside memory that is aligned, and in it.
+def test_what_was_read_from_a_variable_survives_the_next_assignment(
+    size, num_variables
+):
+    variables = [tf.Variable(tf.zeros([size])) for _ in range(num_variables)]
+    flat = tf_variables.FlatVariables(variables)
+    flat.assign(np.ones(size * num_variables, np.float32))
+    read = [variable.read_value() for variable in variables]
+    flat.assign(np.full(size * num_variables, 2.0, np.float32))
+    for values in read:
+        np.testing.assert_array_equal(values, np.ones(size))
+
+
+@pytest.mark.parametrize("num_variables", [1, 3])
 def test_the_array_of_a_variable_follows_what_it_is_assigned(num_variables):
     variables = make_variables()[:num_variables]
     flat = tf_variables.FlatVariables(variables)
