@@ -72,9 +72,7 @@ class A3CStrategy:
 
     def initial_state(self, num_environments: int) -> Any:
         """Returns the memory's first state; `()` without a memory."""
-        # In one type from the first step on, so that the gradient is traced once.
-        state = self._network.initial_state(num_environments)
-        return tuple(part.numpy() for part in state)
+        return self._network.initial_state(num_environments)
 
     def act(
         self, observation: np.ndarray, is_first: np.ndarray, state: Any
