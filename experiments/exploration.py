@@ -22,6 +22,7 @@ from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
+from rlcomponents.launching import launcher
 from rlcomponents.runs import curves, metrics
 
 EPSILONS: dict[str, float | None] = {
@@ -144,4 +145,4 @@ def _with_interval(record: dict[str, Any], kind: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    launcher.exit_process(main(sys.argv[1:]))

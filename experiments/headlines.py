@@ -23,7 +23,8 @@ import numpy as np
 
 from experiments import costs, minatar_suites, study
 from launch import command_line
-from rlcomponents.evaluation import score_tables
+from rlcomponents.evaluation import score_tables, suite_results
+from rlcomponents.launching import launcher
 from rlcomponents.runs import curves, run_folder, summary
 
 _AT = {"agent_steps": "agent steps", "wall_secs": "seconds"}
@@ -80,18 +81,24 @@ def main(argv: Sequence[str]) -> int:
                 f"{flags.suites} holds no complete run of {names}: run "
                 "experiments/minatar_suites.py, or give --suites."
             )
-    command = shlex.join(["python", "experiments/headlines.py", *argv])
-    out = pathlib.Path(flags.out)
-    write(study.Study(out, pathlib.Path(flags.suites), command, ()), suites)
+        command = shlex.join(["python", "experiments/headlines.py", *argv])
+        out = pathlib.Path(flags.out)
+        study.prepare_out(out)
+        write(study.Study(out, pathlib.Path(flags.suites), command, ()), suites)
     print(f"Results: {out}")
     return 0
 
 
 def find(folder: pathlib.Path) -> Suites:
-    """Returns the suites with complete runs in a folder."""
+    """Returns the suites with complete runs in a folder.
+
+    Raises:
+        ValueError: The files of a complete run cannot be read.
+    """
     suites: dict[str, dict[str, list[pathlib.Path]]] = {}
     for name in minatar_suites.SUITES:
         for path in study.complete_runs(folder / name):
+            suite_results.read(path)
             game = run_folder.RunFolder(path).read_config()["environment"]
             suites.setdefault(name, {}).setdefault(game, []).append(path)
     return suites
@@ -275,4 +282,4 @@ def _costs(suites: Suites) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    launcher.exit_process(main(sys.argv[1:]))

@@ -22,6 +22,7 @@ from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
+from rlcomponents.launching import launcher
 from rlcomponents.runs import curve
 
 RATES = (1.6e-4, 2.4e-4, 4.1e-4, 8e-4, 2.8e-3, 5.9e-3, 9.6e-3, 2.1e-2, 3.7e-2, 9.6e-2)
@@ -196,4 +197,4 @@ def _draw(made: study.Study, scores: Mapping[str, Mapping[float, float]]) -> Non
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    launcher.exit_process(main(sys.argv[1:]))

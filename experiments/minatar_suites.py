@@ -19,6 +19,7 @@ from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_tables
+from rlcomponents.launching import launcher
 from rlcomponents.runs import curves
 
 _THREE = "minatar:breakout,minatar:asterix,minatar:space_invaders"
@@ -104,4 +105,4 @@ def _draw(path: pathlib.Path, runs: Sequence[pathlib.Path], over: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    launcher.exit_process(main(sys.argv[1:]))

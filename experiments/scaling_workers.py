@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from agents import setting_checks
 from experiments import study
 from launch import command_line
+from rlcomponents.launching import launcher
 from rlcomponents.runs import curve, metrics
 
 METHODS = ("one_step_q", "one_step_sarsa", "n_step_q", "a3c")
@@ -264,4 +265,4 @@ def _draw(made: study.Study, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    launcher.exit_process(main(sys.argv[1:]))

@@ -12,6 +12,8 @@ import pathlib
 import shlex
 import shutil
 import statistics
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -116,7 +118,8 @@ def run(
 ) -> int:
     """Runs what is not complete, keeps the small files, and has the table written.
 
-    All variants are checked before the first run starts; bad input ends the process.
+    All variants and the folder of what is kept are checked before the first run starts;
+    bad input ends the process.
 
     Args:
         study: What to run.
@@ -128,22 +131,29 @@ def run(
         As of `suite.go_through`.
     """
     runner = runner or costs.MeasuringRunner()
-    suites = [_make_suite(study, variant, seeds) for variant in study.variants]
-    exit_code = endings.FINISHED
-    with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
-        for number, each in enumerate(suites, start=1):
-            print(f"{each.out.name} ({number} of {len(suites)})", flush=True)
-            found = suite.go_through(each, runner)
-            exit_code = found or exit_code
-            if runner.signal is not None or found == endings.OUTPUT_CLOSED:
-                break
-        for variant in study.variants:
-            keep(study.runs(variant), study.out / variant.name / "runs")
-        if any(study.all_runs()):
-            write(study)
-            if exit_code != endings.OUTPUT_CLOSED:
-                print(f"Results: {study.out}", flush=True)
-    return exit_code
+    try:
+        with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
+            suites = [_make_suite(study, variant, seeds) for variant in study.variants]
+            prepare_out(study.out)
+            return _run(study, suites, write, runner)
+    except BrokenPipeError:
+        return endings.OUTPUT_CLOSED
+
+
+def prepare_out(out: pathlib.Path) -> None:
+    """Makes the folder of what is kept.
+
+    Raises:
+        ValueError: It is a file, or nothing can be written to it.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()  # Permission bits do not tell.
+    except OSError as error:
+        raise ValueError(
+            f"The folder {out} is not writable ({error.strerror}): give --out a folder "
+            "in which you can make files."
+        ) from error
 
 
 def complete_runs(suite_folder: pathlib.Path) -> list[pathlib.Path]:
@@ -254,6 +264,37 @@ def save_picture(picture: Any, path: pathlib.Path) -> None:
     picture.savefig(buffer, format=path.suffix[1:])
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.write_bytes(path, buffer.getvalue())
+
+
+def _run(
+    study: Study,
+    suites: Sequence[suite_plan.Suite],
+    write: Callable[[Study], None],
+    runner: suite.ProcessRunner,
+) -> int:
+    exit_code = endings.FINISHED
+    for number, each in enumerate(suites, start=1):
+        print(f"{each.out.name} ({number} of {len(suites)})", flush=True)
+        found = suite.go_through(each, runner)
+        exit_code = found or exit_code
+        if runner.signal is not None or found == endings.OUTPUT_CLOSED:
+            break
+    try:
+        for variant in study.variants:
+            keep(study.runs(variant), study.out / variant.name / "runs")
+        is_written = any(study.all_runs())
+        if is_written:
+            write(study)
+    except OSError as error:
+        print(
+            f"The results could not be written to {study.out} ({error}): see to it, "
+            "and start the study again.",
+            file=sys.stderr,
+        )
+        return exit_code or suite.SOME_FAILED
+    if is_written and exit_code != endings.OUTPUT_CLOSED:
+        print(f"Results: {study.out}", flush=True)
+    return exit_code
 
 
 def _make_suite(study: Study, variant: Variant, seeds: int) -> suite_plan.Suite:

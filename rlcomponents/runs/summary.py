@@ -90,7 +90,7 @@ def read(path: pathlib.Path) -> Summary:
     """
     try:
         return Summary(**json.loads(path.read_text()))
-    except (json.JSONDecodeError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} is not the summary of a run ({error}).") from error
 
 

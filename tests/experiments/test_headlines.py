@@ -108,3 +108,30 @@ def test_without_any_suite_it_says_what_to_run(monkeypatch, tmp_path, capsys):
     with pytest.raises(SystemExit):
         headlines.main([])
     assert "run experiments/minatar_suites.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "expected"),
+    [
+        ("evaluation.csv", "", "is a complete run without an evaluation in"),
+        ("summary.json", '{"reason": "max', "is not the summary of a run"),
+        ("summary.json", b"\xff\xfe".decode("latin-1"), "is not the summary of a run"),
+    ],
+)
+def test_a_damaged_run_is_one_sentence(leave, capsys, name, contents, expected):
+    path = leave("dqn", BREAKOUT, 0, (100, 1.0, 1.0))
+    (path / name).write_text(contents, encoding="latin-1")
+    with pytest.raises(SystemExit) as ending:
+        headlines.main([])
+    assert ending.value.code == 2
+    error = capsys.readouterr().err
+    assert f"{path}" in error
+    assert expected in error
+
+
+def test_a_folder_that_cannot_be_written_is_refused(leave, capsys):
+    leave("dqn", BREAKOUT, 0, (100, 1.0, 1.0))
+    pathlib.Path("file").touch()
+    with pytest.raises(SystemExit):
+        headlines.main(["--out=file"])
+    assert "The folder file is not writable (File exists)" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """Tests of how a study runs its variants, and what it keeps."""
 
+import errno
+import io
 import pathlib
 import signal
 import sys
@@ -8,6 +10,7 @@ from importlib.machinery import PathFinder
 import pytest
 
 from experiments import study
+from launch import suite_plan
 
 VARIANTS = [
     study.Variant("slow", "dqn", {"games": "catch", "learning_rate": 0.01}),
@@ -19,6 +22,13 @@ VARIANTS = [
 def made():
     """A study of two variants."""
     return study.make("some.py", [], study.StudyFlags(out="out", work="work"), VARIANTS)
+
+
+class _ClosedOutput(io.StringIO):
+    """Output that nobody reads."""
+
+    def write(self, text):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
 def run(made, runner, seeds=1):
@@ -63,6 +73,18 @@ def test_a_signal_ends_the_study_with_what_there_is(made, runner):
     assert (exit_code, len(runner.commands), written) == (130, 1, [made])
 
 
+def test_a_signal_while_variants_are_checked_starts_no_run(made, runner, monkeypatch):
+    make_ready = suite_plan.make_ready
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGINT)
+        return make_ready(*args)
+
+    monkeypatch.setattr(suite_plan, "make_ready", interrupted)
+    assert run(made, runner) == (130, [])
+    assert runner.commands == []
+
+
 def test_nothing_is_written_without_a_complete_run(made, runner):
     runner.evaluate = lambda flags: None
     assert run(made, runner) == (1, [])
@@ -85,6 +107,36 @@ def test_all_variants_are_checked_before_the_first_run(made, runner, capsys):
         run(made._replace(variants=[*VARIANTS, bad]), runner)
     assert "learning_rate is -1.0" in capsys.readouterr().err
     assert runner.commands == []
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_first_run(
+    made, runner, capsys
+):
+    pathlib.Path("file").touch()
+    with pytest.raises(SystemExit) as ending:
+        run(made._replace(out=pathlib.Path("file")), runner)
+    assert ending.value.code == 2
+    assert "The folder file is not writable (File exists): give --out a folder" in (
+        capsys.readouterr().err
+    )
+    assert runner.commands == []
+
+
+def test_nobody_who_reads_the_output_ends_the_study(made, runner, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", _ClosedOutput())
+    assert run(made, runner) == (141, [])
+    assert runner.commands == []
+
+
+def test_results_that_the_disk_does_not_take_are_one_sentence(made, runner, capsys):
+    def write(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    assert study.run(made, 1, write, runner) == 1
+    assert capsys.readouterr().err == (
+        "The results could not be written to out ([Errno 28] No space left on device): "
+        "see to it, and start the study again.\n"
+    )
 
 
 def test_folders_are_named_like_the_script():
