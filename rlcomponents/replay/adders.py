@@ -24,8 +24,9 @@ class TransitionAdder(acme_adders.Adder):
     """Sends n-step transitions to one replay server. Not thread-safe.
 
     Each observation is sent once: a stack of frames as its newest frame (all frames for
-    the first of an episode), anything else whole. Items refer to what was sent. Nothing
-    that it is given is kept or changed.
+    the first of an episode), anything else whole. Items refer to what was sent. The
+    newest item may wait here for the next one or for `flush`, and those of an episode's
+    end for the next episode. Nothing that it is given is kept or changed.
 
     At the end of an episode the last steps give shorter items, which end in the true
     last observation: with discount 0 after a termination or a lost life, with gamma to

@@ -383,6 +383,25 @@ def test_unconfirmed_items_are_bounded_and_a_stop_ends_the_wait(
     assert not actor.is_alive()
 
 
+@pytest.mark.parametrize("num_steps", [1, 3])
+def test_items_wait_for_no_more_than_the_next_item(
+    make_spec, make_replay, make_adder, num_steps
+):
+    """Without `flush`, all but the newest come; at an episode's end, with the next."""
+    spec = make_spec(SCALAR)
+    replay = make_replay(spec)
+    adder = make_adder(replay, spec, num_steps=num_steps)
+    episode = np.arange(6, dtype=np.float32)
+    _play(adder, episode, [0.0] * 5, ending=0.0)
+    adder.add_first(dm_env.restart(np.float32(0)))
+    for step in range(1, 8):
+        adder.add(0, dm_env.transition(0.0, np.float32(step)))
+        num_created = 5 + max(0, step - num_steps + 1)
+        while replay.num_items < num_created - 1:
+            pass
+        assert replay.num_items <= num_created
+
+
 def test_without_a_ratio_inserts_are_never_blocked(make_spec, make_replay, make_adder):
     spec = make_spec(SCALAR)
     replay = make_replay(spec, max_items=50, min_items=20)
