@@ -97,7 +97,7 @@ def variants(flags: ScalingFlags) -> list[study.Variant]:
                 f"methods has {method!r}: each must be one of {', '.join(METHODS)}."
             )
     try:
-        numbers = [int(number) for number in flags.workers.split(",")]
+        numbers = sorted({int(number) for number in flags.workers.split(",")})
     except ValueError:
         raise ValueError(
             f"workers is {flags.workers!r}: give numbers with commas between."

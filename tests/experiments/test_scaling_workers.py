@@ -45,7 +45,7 @@ def test_the_table_compares_with_one_worker_and_with_the_paper(runner):
         return [(steps, steps / 100, 0.8), (2_000, 20.0, 1.0)]
 
     runner.evaluate = evaluate
-    scaling_workers.main(["--methods=n_step_q", "--workers=1,4", "--seeds=3"])
+    scaling_workers.main(["--methods=n_step_q", "--workers=4,1", "--seeds=3"])
     out = pathlib.Path("docs/results/scaling_workers")
     text = (out / "table.md").read_text()
     assert "| n_step_q | 4 | 3 of 3 | 250 | 2.5 | 4.00 | 4.00 | 5.9 |" in text
