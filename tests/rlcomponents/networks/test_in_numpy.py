@@ -16,6 +16,7 @@ from rlcomponents.networks import (
     q_network,
     torsos,
 )
+from rlcomponents.parameters import tf_variables
 
 PIXELS = dm_env_specs.BoundedArray((44, 40, 3), np.uint8, 0, 255)
 FLAGS = dm_env_specs.BoundedArray((10, 10, 4), bool, False, True)
@@ -76,6 +77,18 @@ def test_batches_may_change_their_size():
         np.testing.assert_allclose(forward(batch), network(batch), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["minatar", "mlp"])
+def test_new_values_of_a_q_network_count_at_once(kind):
+    network = q_network.make_network(kind, make_spec(FLAGS), dueling=True, seed=1)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
+    forward = network.in_numpy(variables.array_of)
+    batch = draw(FLAGS, 2)
+    before = forward(batch)
+    variables.assign(1.5 * variables.vector())
+    np.testing.assert_allclose(forward(batch), network(batch), rtol=1e-4, atol=1e-5)
+    assert not np.allclose(forward(batch), before, rtol=1e-2)
+
+
 def test_observations_may_be_views_with_gaps():
     network = q_network.make_network("nips_dqn", make_spec(PIXELS), seed=1)
     batch = draw(PIXELS, 4)[::2]
@@ -117,6 +130,32 @@ def test_an_actor_critic_goes_through_episodes_as_in_tensorflow(actions, recurre
         np.testing.assert_allclose(values_now, values[t], rtol=1e-4, atol=1e-5)
     for of_numpy, of_tensorflow in zip(state, last_state, strict=True):
         np.testing.assert_allclose(of_numpy, of_tensorflow, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("actions", [DISCRETE, CONTINUOUS])
+def test_new_values_of_an_actor_critic_count_at_once(actions):
+    network = actor_critic.make_actor_critic(
+        "mlp", make_spec(FLOATS, actions), recurrent=True, lstm_size=6, seed=1
+    )
+    variables = tf_variables.FlatVariables(network.trainable_variables)
+    step = network.in_numpy(variables.array_of)
+    batch, is_first = draw(FLOATS, 2), np.zeros(2, bool)
+    state = tuple(np.ones_like(part) for part in network.initial_state(2))
+    for number, name in enumerate(variables.layout.names):  # Each by itself.
+        parts = variables.layout.split(variables.vector())
+        parts[number] += 0.5
+        variables.assign(variables.layout.join(parts))
+        policy, values, next_state = step(batch, is_first, state)
+        expected = network.unroll(
+            tf.constant(batch[None]), tf.constant(is_first[None]), state
+        )
+        pairs = zip(
+            [*policy, values, *next_state],
+            [*(part[0] for part in expected[0]), expected[1][0], *expected[2]],
+            strict=True,
+        )
+        for ours, theirs in pairs:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 def test_a_state_that_is_not_finite_is_forgotten_too():
