@@ -8,6 +8,7 @@ from dm_env import specs as dm_env_specs
 from rlcomponents import specs
 from rlcomponents.actors import policy_actor
 from rlcomponents.networks import actor_critic
+from rlcomponents.parameters import tf_variables
 
 DISCRETE = dm_env_specs.DiscreteArray(3)
 CONTINUOUS = dm_env_specs.BoundedArray((2,), np.float32, -1.0, 1.0)
@@ -26,8 +27,10 @@ def make_network(actions=DISCRETE, *, recurrent=False):
     )
 
 
-def make_actor(network, *, greedy=False, seed=0):
-    return policy_actor.PolicyActor(network, np.random.default_rng(seed), greedy=greedy)
+def make_actor(network, *, greedy=False, seed=0, variables=None):
+    return policy_actor.PolicyActor(
+        network, np.random.default_rng(seed), greedy=greedy, variables=variables
+    )
 
 
 def observations(num_steps):
@@ -84,10 +87,12 @@ def test_continuous_actions_are_vectors_and_the_likeliest_is_the_mean():
     assert np.all(drawn != action)
 
 
+@pytest.mark.parametrize("in_numpy", [False, True])
 @pytest.mark.parametrize("recurrent", [False, True])
-def test_memory_is_carried_over_steps_and_lost_between_episodes(recurrent):
+def test_memory_is_carried_over_steps_and_lost_between_episodes(recurrent, in_numpy):
     network = make_network(recurrent=recurrent)
-    actor = make_actor(network)
+    variables = tf_variables.FlatVariables(network.trainable_variables)
+    actor = make_actor(network, variables=variables if in_numpy else None)
     policies = []
     step = actor._unroll
 

@@ -206,6 +206,13 @@ def test_a_network_with_a_part_of_ones_own_has_no_pass_in_numpy():
     assert in_numpy.convert(of_own_head, array_of) is None
 
 
+def test_beside_a_gpu_there_is_no_pass_in_numpy(monkeypatch):
+    network = q_network.make_network("mlp", make_spec(FLOATS), seed=1)
+    assert in_numpy.convert(network, array_of) is not None
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: [f"{kind}:0"])
+    assert in_numpy.convert(network, array_of) is None
+
+
 class Brighter(torsos.ConvTorso):
     """A torso of the library with a forward pass of a user's own."""
 
