@@ -10,5 +10,6 @@
 - `published_columns`: published scores that belong beside such a table.
 - `random_policy`: the actor that every agent should beat.
 - `video`: a game as an mp4 file.
+- `screens`: checks what is to be filmed.
 - `gifs`: the beginning of a game as a small animated picture.
 """

@@ -5,8 +5,11 @@ GIF, since TensorBoard plays it among its images and every browser shows it.
 
 import io
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import numpy as np
+
+from rlcomponents.evaluation import screens as screens_lib
 
 _MAX_SIDE_PIXELS = 250  # Atari and the grids are smaller, and keep every pixel.
 
@@ -15,7 +18,8 @@ class Film:
     """Collects the screens of a game, one an agent step, up to so many steps.
 
     Attributes:
-        screens: So far; the first is before any action.
+        screens: So far; the first is before any action. Those of more than 250 pixels
+            are scaled down, by a whole number.
     """
 
     def __init__(self, screen: Callable[[], np.ndarray], *, max_steps: int) -> None:
@@ -27,17 +31,26 @@ class Film:
         """
         self.screens: list[np.ndarray] = []
         self._screen = screen
+        self._first: np.ndarray | None = None  # As it came.
         self._max_steps = max_steps
 
     def watch(self, length_steps: int) -> None:
         """Films the screen after so many steps; with 0 it begins anew.
 
         This is what `episodes.play_episodes` calls.
+
+        Raises:
+            ValueError: As of `screens.check`.
+            ImportError: The screen has to be scaled down, and Pillow is not installed.
         """
         if length_steps == 0:
             self.screens.clear()
+            self._first = None
         if length_steps <= self._max_steps:
-            self.screens.append(np.array(self._screen()))
+            screen = screens_lib.check(self._screen(), self._first)
+            if self._first is None:
+                self._first = screen
+            self.screens.append(_scaled_down(screen))
 
 
 def encode(
@@ -45,8 +58,7 @@ def encode(
 ) -> bytes:
     """Returns screens as an animated GIF that repeats for ever.
 
-    Screens of more than 250 pixels are scaled down, by a whole number. Up to 256
-    colours a screen are kept as they are; of more, the nearest of 256.
+    Up to 256 colours a screen are kept as they are; of more, the nearest of 256.
 
     Args:
         screens: `[H, W, 3]` uint8 each, at least one, all of one size.
@@ -59,14 +71,8 @@ def encode(
     """
     if not screens:
         raise ValueError("A GIF needs at least one screen, and there is none.")
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError(
-            "A GIF needs Pillow: pip install 'rlcomponents[runs]'."
-        ) from error
-    factor = -(-max(screens[0].shape[:2]) // _MAX_SIDE_PIXELS)
-    pictures = [Image.fromarray(screen).reduce(factor) for screen in screens]
+    images = _pillow()
+    pictures = [images.fromarray(screen) for screen in screens]
     while True:
         file = io.BytesIO()
         pictures[0].save(
@@ -86,3 +92,21 @@ def encode(
                 f"{max_bytes} that are allowed."
             )
         pictures = pictures[: max(1, len(pictures) * max_bytes // size_bytes)]
+
+
+def _scaled_down(screen: np.ndarray) -> np.ndarray:
+    """Returns a copy, since environments may have one buffer for all screens."""
+    factor = -(-max(screen.shape[:2]) // _MAX_SIDE_PIXELS)
+    if factor == 1:
+        return screen.copy()
+    return np.asarray(_pillow().fromarray(screen).reduce(factor))
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "A GIF needs Pillow: pip install 'rlcomponents[runs]'."
+        ) from error
+    return Image

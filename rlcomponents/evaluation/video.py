@@ -8,7 +8,7 @@ import dm_env
 import numpy as np
 from acme import core as acme_core
 
-from rlcomponents.evaluation import episodes
+from rlcomponents.evaluation import episodes, screens
 
 _WATCHABLE_PIXELS = 400
 
@@ -37,7 +37,7 @@ def record(
 
     Raises:
         ValueError: `path` does not end in .mp4 or cannot be written, a number is below
-            1, or the environment has no screen.
+            1, the environment has no screen, or one that `screens.check` refuses.
         ImportError: imageio-ffmpeg is not installed.
     """
     if pathlib.Path(path).suffix != ".mp4":
@@ -61,13 +61,16 @@ def record(
 
     _check_writable(pathlib.Path(path))
     films: list[Generator[None, Any, None]] = []  # One, when its size is known.
+    first: np.ndarray | None = None
     num_frames = 0
 
     def shoot(length_steps: int) -> None:
-        nonlocal num_frames
+        nonlocal first, num_frames
         if num_frames == max_frames:
             return
-        frame = _enlarge(environment.screen())
+        screen = screens.check(environment.screen(), first)
+        first = screen if first is None else first
+        frame = _enlarge(screen)
         if not films:
             height, width, _ = frame.shape
             film = imageio_ffmpeg.write_frames(

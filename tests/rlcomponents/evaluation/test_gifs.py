@@ -53,13 +53,6 @@ def test_it_repeats_for_ever():
     assert b"NETSCAPE2.0\x03\x01\x00\x00" in gif
 
 
-def test_large_screens_are_scaled_down_by_a_whole_number():
-    screen = np.zeros((240, 320, 3), np.uint8)
-    screen[100:, 200:] = 255
-    frames, _ = decode(gifs.encode([screen], frames_per_sec=10, max_bytes=LARGE))
-    np.testing.assert_array_equal(frames[0], screen[::2, ::2])
-
-
 def test_a_film_that_is_too_large_is_cut_at_its_end():
     screens = noise(30, 40, 40)
     whole = gifs.encode(screens, frames_per_sec=10, max_bytes=LARGE)
@@ -118,6 +111,22 @@ def test_a_film_ends_after_so_many_steps(film):
 
 def test_a_film_of_a_game_that_was_discarded_begins_anew(film):
     assert screens_after(film, [0, 1, 0, 1]) == [2, 3]
+
+
+def test_large_screens_are_scaled_down_by_a_whole_number_before_they_are_kept():
+    screen = np.zeros((240, 320, 3), np.uint8)
+    screen[100:, 200:] = 255
+    film = gifs.Film(lambda: screen, max_steps=3)
+    film.watch(0)
+    np.testing.assert_array_equal(film.screens, [screen[::2, ::2]])
+
+
+def test_a_screen_of_another_size_ends_the_film_with_a_sentence():
+    sizes = iter([400, 500])
+    film = gifs.Film(lambda: np.zeros((next(sizes), 1, 3), np.uint8), max_steps=3)
+    film.watch(0)
+    with pytest.raises(ValueError, match=r"shape \(500, 1, 3\) after \(400, 1, 3\)"):
+        film.watch(1)
 
 
 def test_the_first_game_of_an_evaluation_is_filmed_from_beginning_to_end():

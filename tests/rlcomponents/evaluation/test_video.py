@@ -113,6 +113,19 @@ def test_bad_arguments_are_refused_before_anything_is_played(change, message):
         video.record(**arguments | change)
 
 
+def test_a_screen_that_cannot_be_filmed_is_refused(tmp_path):
+    game = PaintedGame()
+    game.screen = lambda: np.zeros((2, 2, 3))
+    with pytest.raises(ValueError, match=r"returned float64 of shape \(2, 2, 3\)"):
+        video.record(
+            game,
+            random_policy.RandomActor(SPEC, 0),
+            tmp_path / "game.mp4",
+            frames_per_sec=15,
+            max_frames=2,
+        )
+
+
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(ImportError, match=r"rlcomponents\[video\]"):
