@@ -40,11 +40,12 @@ def variables_of(network):
     [
         (forward_passes.SMALL_NETWORK_PARAMETERS, 1, "NumPy"),
         (forward_passes.SMALL_NETWORK_PARAMETERS, 64, "NumPy"),
+        (forward_passes.SMALL_NETWORK_PARAMETERS, 65, "TensorFlow"),
         (forward_passes.SMALL_NETWORK_PARAMETERS + 1, 1, "NumPy"),
         (forward_passes.SMALL_NETWORK_PARAMETERS + 1, 2, "TensorFlow"),
     ],
 )
-def test_small_networks_and_single_observations_go_through_numpy(
+def test_single_observations_and_few_of_small_networks_go_through_numpy(
     num_parameters, batch_size, who
 ):
     network = Network(num_parameters)
