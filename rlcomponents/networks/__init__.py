@@ -7,5 +7,6 @@ policies: what an actor-critic network says about actions; without TensorFlow.
 bodies: from rollouts to features, with LSTM cells or without.
 torsos: from observation to features; a stack of convolutions, and an MLP.
 heads: from features to the value of each action, plain or dueling.
+in_numpy: forward passes of all these in NumPy, for acting.
 initialisation: initial values that depend on a seed and on nothing else.
 """
