@@ -62,7 +62,11 @@ class Linear:
     def __init__(self, layer: snt.Linear, array_of: ArrayOf, *, relu: bool) -> None:
         """Takes the layer's weights and biases, which must exist."""
         self._weights = array_of(layer.w)  # [I, O]
-        self._biases = array_of(layer.b)  # [O]
+        self._biases = (
+            array_of(layer.b)
+            if layer.with_bias
+            else np.zeros(layer.output_size, np.float32)
+        )  # [O]
         self._relu = relu
         self._outputs = np.empty((0, layer.output_size), np.float32)
 

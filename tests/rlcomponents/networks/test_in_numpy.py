@@ -213,6 +213,17 @@ def test_beside_a_gpu_there_is_no_pass_in_numpy(monkeypatch):
     assert in_numpy.convert(network, array_of) is None
 
 
+def test_a_layer_may_have_no_biases():
+    torso = torsos.HiddenTorso(
+        torsos.ConvTorso(kinds.MINATAR), snt.Linear(8, with_bias=False)
+    )
+    images = draw(FLAGS, 2)
+    expected = torso(tf.constant(images))
+    np.testing.assert_allclose(
+        torso.in_numpy(array_of)(images), expected, rtol=1e-4, atol=1e-5
+    )
+
+
 class Brighter(torsos.ConvTorso):
     """A torso of the library with a forward pass of a user's own."""
 
