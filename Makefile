@@ -30,7 +30,7 @@ lock:  ## Resolves pyproject.toml anew and writes requirements.lock.
 doctor: $(INSTALLED)  ## Says whether this machine can run everything, and what to do where it cannot.
 	@$(BIN)/python -m rlcomponents.doctor
 
-demo: $(INSTALLED)  ## Trains Gorila DQN on MinAtar Breakout and shows what it learned (5 minutes).
+demo: $(INSTALLED)  ## Trains Gorila DQN on MinAtar Breakout and shows what it learned (4 minutes with the installation).
 	@$(BIN)/python launch/demo.py
 
 # The fast ring: no processes, no training, under three minutes on two cores.

@@ -1,4 +1,4 @@
-"""Trains Gorila DQN on MinAtar Breakout for three minutes, and shows what it learned.
+"""Trains Gorila DQN on MinAtar Breakout for two minutes, and shows what it learned.
 
 Two bundles on two cores; then 30 episodes of the learned policy beside 30 random ones.
 """
