@@ -88,7 +88,9 @@ def test_a_run_ends_by_itself_and_is_evaluated(
     script = start("evaluate", tmp_path, "--run_dir=run", "--episodes=3")
     exit_code, output, errors = script.wait()
     assert (exit_code, errors) == (0, "")
-    assert output.startswith(f"catch after {result.agent_steps} agent steps, plain, 3 epis")
+    assert output.startswith(
+        f"catch after {result.agent_steps} agent steps, plain, 3 epis"
+    )
     assert "drawn actions" in output
 
 

@@ -71,7 +71,7 @@ def test_a_run_ends_by_itself_and_is_evaluated(start, tmp_path, algorithm, flags
     script = start("evaluate", tmp_path, "--run_dir=run", "--episodes=3")
     exit_code, output, errors = script.wait()
     assert (exit_code, errors) == (0, "")
-    assert "3 episodes, epsilon 0.0:" in output
+    assert "3 episodes cut after 1,000 frames, epsilon 0.0:" in output
 
 
 @pytest.mark.learning
