@@ -196,8 +196,11 @@ class Coordinator(acme_core.Worker):
             self._note_evaluation(evaluation)
             steps = int(metrics.number(evaluation, "agent_steps"))
             self._log("evaluation", evaluation, steps)
-            with contextlib.suppress(FileNotFoundError):  # Not all are filmed.
+            gif = b""  # As a power cut leaves a film that was not on the disk yet.
+            # Not all are filmed; what prevents it, the evaluator has said.
+            with contextlib.suppress(OSError):
                 gif = self._folder.video_gif(steps).read_bytes()
+            if gif:
                 self._events.write_video("evaluation", gif, steps)
         return statistics, self._program_row(statistics, waiting)
 

@@ -569,6 +569,22 @@ def test_the_film_of_an_evaluation_is_in_tensorboard_beside_its_scores(program):
     assert b"GIF89a\x02\x00\x01\x00 and so on" in events
 
 
+def test_a_film_that_cannot_be_read_ends_no_run(program):
+    coordinator = program.coordinator()
+    videos = program.folder.video_gif(100).parent
+    videos.write_text("A file where the folder should be.")
+    program.evaluate(100, 1.5)
+    coordinator.step()
+    videos.unlink()
+    videos.mkdir()
+    program.folder.video_gif(200).touch()  # As a power cut leaves it.
+    program.evaluate(200, 2.5)
+    coordinator.step()
+    coordinator.close()
+    [file] = program.folder.tensorboard.iterdir()
+    assert file.read_bytes().count(b"evaluation/mean_return") == 2
+
+
 def test_the_settings_of_the_run_are_in_tensorboard(program):
     program.folder.write_config({"agent": "a3c", "learning_rate": 0.5})
     program.coordinator().close()
