@@ -100,13 +100,21 @@ def make(
         argv: Its flags, as given.
         flags: The same, parsed.
         variants: What it runs.
+
+    Raises:
+        ValueError: A variant is given twice.
     """
+    made = list(variants)
+    names = [variant.name for variant in made]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(twice)} would be run twice: give it once.")
     name = pathlib.Path(script).stem
     return Study(
         pathlib.Path(flags.out or f"docs/results/{name}"),
         pathlib.Path(flags.work or f"results/{name}"),
         shlex.join(["python", f"experiments/{name}.py", *argv]),
-        list(variants),
+        made,
     )
 
 

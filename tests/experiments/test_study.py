@@ -149,6 +149,11 @@ def test_folders_are_named_like_the_script():
     )
 
 
+def test_a_variant_that_is_given_twice_is_refused():
+    with pytest.raises(ValueError, match="slow would be run twice: give it once"):
+        study.make("some.py", [], study.StudyFlags(), [*VARIANTS, VARIANTS[0]])
+
+
 def test_a_page_says_how_it_was_made(made, runner):
     run(made, runner)
     study.write_page(made, "Two rates", ["Words."], runs=made.all_runs())
