@@ -125,7 +125,7 @@ def record(
 
 def sample(
     checksums: Sequence[Sequence[int]],
-    num_points: int,
+    num_starts: int,
     *,
     frames_per_step: int,
     seed: int,
@@ -134,7 +134,7 @@ def sample(
 
     Args:
         checksums: Of each game, as `record` returns them.
-        num_points: How many.
+        num_starts: How many.
         frames_per_step: Environment frames of an agent step.
         seed: Of the draw.
 
@@ -142,18 +142,18 @@ def sample(
         The points in the order drawn, so that the first few are a fair draw, too.
 
     Raises:
-        ValueError: There are not so many moments, or `num_points` is below 1.
+        ValueError: There are not so many moments, or `num_starts` is below 1.
     """
     moments = [
         (game, step) for game, sums in enumerate(checksums) for step in range(len(sums))
     ]
-    if not 1 <= num_points <= len(moments):
+    if not 1 <= num_starts <= len(moments):
         raise ValueError(
-            f"num_points is {num_points}: the recorded play has {len(moments):,} "
+            f"num_starts is {num_starts}: the recorded play has {len(moments):,} "
             "moments, and it must be from 1 to that; play more games, or draw fewer."
         )
     rng = np.random.default_rng(seed)
-    drawn = rng.choice(len(moments), size=num_points, replace=False)
+    drawn = rng.choice(len(moments), size=num_starts, replace=False)
     return [
         StartPoint(game, step, step * frames_per_step, checksums[game][step])
         for game, step in (moments[index] for index in drawn)

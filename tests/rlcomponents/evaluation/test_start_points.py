@@ -31,11 +31,11 @@ def record(make_environment=make_catch, *, num_games=3, max_steps=1_000):
     ]
 
 
-def make_starts(*, num_points=5, **changes):
+def make_starts(*, num_starts=5, **changes):
     recorded = record()
     points = start_points.sample(
         [checksums for _, checksums in recorded],
-        num_points,
+        num_starts,
         frames_per_step=4,
         seed=0,
     )
@@ -94,10 +94,10 @@ def test_points_are_different_and_every_moment_is_as_likely():
     assert all(60 <= count <= 140 for count in counts.values())  # 4.5 deviations.
 
 
-@pytest.mark.parametrize("num_points", [0, 11])
-def test_more_points_than_moments_are_refused(num_points):
-    with pytest.raises(ValueError, match="the recorded play has 10 moments"):
-        start_points.sample([range(10)], num_points, frames_per_step=1, seed=0)
+@pytest.mark.parametrize("num_starts", [0, 11])
+def test_more_points_than_moments_are_refused(num_starts):
+    with pytest.raises(ValueError, match="num_starts is .* play has 10 moments"):
+        start_points.sample([range(10)], num_starts, frames_per_step=1, seed=0)
 
 
 def test_a_checksum_tells_values_shapes_and_types_apart():
