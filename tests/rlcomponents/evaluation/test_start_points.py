@@ -96,7 +96,7 @@ def test_points_are_different_and_every_moment_is_as_likely():
 
 @pytest.mark.parametrize("num_starts", [0, 11])
 def test_more_points_than_moments_are_refused(num_starts):
-    with pytest.raises(ValueError, match="num_starts is .* play has 10 moments"):
+    with pytest.raises(ValueError, match=r"num_starts is .* play has 10 moments"):
         start_points.sample([range(10)], num_starts, frames_per_step=1, seed=0)
 
 
