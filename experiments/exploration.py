@@ -18,7 +18,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
@@ -66,7 +65,6 @@ def main(argv: Sequence[str]) -> int:
 
 def variants(flags: ExplorationFlags) -> list[study.Variant]:
     """Returns a variant for each way to explore."""
-    setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
     return [
         study.Variant(
             name,

@@ -18,7 +18,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
@@ -74,17 +73,11 @@ def variants(flags: LearningRatesFlags) -> list[study.Variant]:
     Raises:
         ValueError: There is no such optimiser, or there are fewer rates.
     """
-    setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
     if not 2 <= flags.num_rates <= len(RATES):
         raise ValueError(
             f"num_rates is {flags.num_rates}: it must be 2 to {len(RATES)}."
         )
-    names = [name.strip() for name in flags.optimisers.split(",")]
-    for name in names:
-        if name not in OPTIMISERS:
-            raise ValueError(
-                f"optimisers has {name!r}: each must be one of {', '.join(OPTIMISERS)}."
-            )
+    names = study.chosen("optimisers", flags.optimisers, OPTIMISERS)
     last = flags.num_rates - 1
     rates = [
         RATES[round(index * (len(RATES) - 1) / last)]

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.evaluation import suite_tables
@@ -67,21 +66,16 @@ def variants(flags: MinatarFlags) -> list[study.Variant]:
     Raises:
         ValueError: There is no such suite.
     """
-    setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
     found = []
-    for name in flags.suites.split(","):
-        if name.strip() not in SUITES:
-            raise ValueError(
-                f"suites has {name!r}: each must be one of {', '.join(SUITES)}."
-            )
-        agent, settings = SUITES[name.strip()]
+    for name in study.chosen("suites", flags.suites, SUITES):
+        agent, settings = SUITES[name]
         changes: dict[str, Any] = {}
         if flags.games is not None:
             changes["games"] = flags.games
         if flags.max_steps is not None:
             changes["max_steps"] = flags.max_steps
             changes["evaluation_period_steps"] = max(1, flags.max_steps // 10)
-        found.append(study.Variant(name.strip(), agent, {**settings, **changes}))
+        found.append(study.Variant(name, agent, {**settings, **changes}))
     return found
 
 

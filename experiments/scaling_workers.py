@@ -19,7 +19,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from agents import setting_checks
 from experiments import study
 from launch import command_line
 from rlcomponents.launching import launcher
@@ -89,13 +88,7 @@ def variants(flags: ScalingFlags) -> list[study.Variant]:
     Raises:
         ValueError: There is no such method, or workers are no numbers.
     """
-    setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
-    methods = [method.strip() for method in flags.methods.split(",")]
-    for method in methods:
-        if method not in METHODS:
-            raise ValueError(
-                f"methods has {method!r}: each must be one of {', '.join(METHODS)}."
-            )
+    methods = study.chosen("methods", flags.methods, METHODS)
     try:
         numbers = sorted({int(number) for number in flags.workers.split(",")})
     except ValueError:

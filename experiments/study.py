@@ -14,11 +14,12 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents import setting_checks
 from experiments import costs
 from launch import command_line, suite, suite_plan
 from rlcomponents.evaluation import suite_results, suite_tables
@@ -102,8 +103,9 @@ def make(
         variants: What it runs.
 
     Raises:
-        ValueError: A variant is given twice.
+        ValueError: There are no seeds, or a variant is given twice.
     """
+    setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
     made = list(variants)
     names = [variant.name for variant in made]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -116,6 +118,26 @@ def make(
         shlex.join(["python", f"experiments/{name}.py", *argv]),
         made,
     )
+
+
+def chosen(flag: str, text: str, allowed: Collection[str]) -> list[str]:
+    """Returns what a flag names.
+
+    Args:
+        flag: Name of the flag.
+        text: Its value: names with commas between.
+        allowed: All that there are.
+
+    Raises:
+        ValueError: There is no such name.
+    """
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in allowed:
+            raise ValueError(
+                f"{flag} has {name!r}: each must be one of {', '.join(allowed)}."
+            )
+    return names
 
 
 def run(
