@@ -28,7 +28,8 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_abs_reward": None,
         "envs_per_worker": 8,
         "learning_rate": 3e-3,
-        "optimiser_epsilon": 0.01,
+        "optimiser_epsilon": 0.64,
+        "max_gradient_norm": 320.0,
         "evaluation_period_steps": 50_000,
         "max_evaluation_frames": 10_000,
         "checkpoint_period_secs": 30.0,
@@ -40,7 +41,8 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
         "envs_per_worker": 16,
         "t_max_steps": 18,  # Two games: gradients have to get from catch to cue.
         "lstm_size": 64,
-        "optimiser_epsilon": 1e-4,
+        "optimiser_epsilon": 0.0256,
+        "max_gradient_norm": 640.0,
         "evaluation_period_steps": 50_000,
     },
     "control": {
@@ -52,8 +54,8 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
         # What there is to see after a fall, mostly nothing, would drown the rest.
         "max_training_episode_steps": 200,
         "learning_rate": 5e-4,
-        "optimiser_epsilon": 1e-4,
-        "max_gradient_norm": 10.0,
+        "optimiser_epsilon": 0.0256,
+        "max_gradient_norm": 160.0,
         "entropy_cost": 0.003,
         "evaluation_period_steps": 100_000,
         "evaluation_episodes": 5,

@@ -123,7 +123,7 @@ class A3CStrategy:
                 + 2.0 * self._value_coefficient * terms.value
                 + self._entropy_cost * terms.negative_entropy
             )  # [T, N]
-            loss = tf.reduce_mean(tf.reduce_sum(of_steps, axis=0))
+            loss = tf.reduce_sum(of_steps)
         gradients = tape.gradient(loss, self._network.trainable_variables)
         return loss, self.variables.flatten(gradients)
 

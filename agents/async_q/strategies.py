@@ -196,16 +196,12 @@ class QStrategy:
         return self._rule.value(observation, self._target_q, self._select)
 
     def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
-        """Returns the sum of (y - Q)^2 over an environment's steps, and its gradient.
-
-        The mean over environments, where there are several.
-        """
+        """Returns the sum of (y - Q)^2 over the rollout, and its gradient."""
         targets = self._rule.targets(rollout, self._target_q)
         loss, gradient = self._gradient(
             _flat(rollout.observation),
             _flat(rollout.action),
             _flat(targets).astype(np.float32),
-            np.float32(targets.shape[1]),
         )
         return float(loss), np.asarray(gradient)
 
@@ -220,11 +216,10 @@ class QStrategy:
         observations: tf.Tensor,
         actions: tf.Tensor,
         targets: tf.Tensor,
-        num_environments: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         with tf.GradientTape() as tape:
             q = tf.gather(self._network(observations), actions, batch_dims=1)  # [T * N]
-            loss = tf.reduce_sum(tf.square(targets - q)) / num_environments
+            loss = tf.reduce_sum(tf.square(targets - q))
         gradients = tape.gradient(loss, self._network.trainable_variables)
         return loss, self.variables.flatten(gradients)
 

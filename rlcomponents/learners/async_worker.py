@@ -34,8 +34,8 @@ class Strategy(rollouts.Policy, Protocol):
     def gradient(self, rollout: rollouts.Rollout) -> tuple[float, np.ndarray]:
         """Returns the loss and its gradient, `[num_parameters]` float32.
 
-        Summed over the steps of each environment, and averaged over environments: the
-        size is that of one environment, however many there are.
+        Summed over steps and environments: what a worker for each environment would
+        push, added up.
         """
 
     def set_progress(self, steps: int) -> None:

@@ -178,7 +178,7 @@ def make_collector(strategy, *games, max_steps=5):
     )
 
 
-def test_a_batch_of_equal_environments_has_the_gradient_of_one():
+def test_the_gradients_of_environments_side_by_side_are_added():
     strategy = make_strategy(fakes.ScriptedGame([[1.0]]))
 
     def gradient(num_environments):
@@ -189,8 +189,8 @@ def test_a_batch_of_equal_environments_has_the_gradient_of_one():
 
     loss, vector = gradient(1)
     loss_of_four, vector_of_four = gradient(4)
-    assert loss_of_four == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(vector_of_four, vector, rtol=1e-4, atol=1e-5)
+    assert loss_of_four == pytest.approx(4 * loss, rel=1e-5)
+    np.testing.assert_allclose(vector_of_four, 4 * vector, rtol=1e-4, atol=4e-5)
 
 
 def test_without_a_value_loss_nothing_reaches_what_only_the_critic_uses():

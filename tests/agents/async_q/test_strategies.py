@@ -333,7 +333,6 @@ def test_no_gradient_reaches_the_target_network(name):
             tf.constant(
                 strategy._rule.targets(rollout, strategy._target_q)[:, 0], tf.float32
             ),
-            tf.constant(1.0),
         )
     targets = strategy.target_variables._variables
     gradients = tape.gradient(loss, targets, unconnected_gradients="zero")
@@ -357,7 +356,7 @@ def test_a_loss_is_the_sum_of_squared_errors(name):
 
 
 @pytest.mark.parametrize("name", strategies.RULES)
-def test_a_batch_of_equal_environments_has_the_gradient_of_one(name):
+def test_the_gradients_of_environments_side_by_side_are_added(name):
     strategy = make_strategy(strategies.RULES[name]())  # Greedy, so they act alike.
 
     def gradient(num_environments):
@@ -366,8 +365,8 @@ def test_a_batch_of_equal_environments_has_the_gradient_of_one(name):
 
     loss, vector = gradient(1)
     loss_of_four, vector_of_four = gradient(4)
-    assert loss_of_four == pytest.approx(loss, rel=1e-5)
-    np.testing.assert_allclose(vector_of_four, vector, rtol=1e-4, atol=1e-5)
+    assert loss_of_four == pytest.approx(4 * loss, rel=1e-5)
+    np.testing.assert_allclose(vector_of_four, 4 * vector, rtol=1e-4, atol=4e-5)
 
 
 def test_exploration_goes_by_the_steps_of_all_workers():
