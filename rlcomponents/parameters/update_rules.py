@@ -203,7 +203,8 @@ class RMSProp(UpdateRule):
 
     Reference:
         Mnih et al. 2016, equations S2 and S3; https://arxiv.org/abs/1602.01783.
-        epsilon = 0.1 is not in the paper: the authors gave it by mail.
+        epsilon = 0.1 is not in the paper, but in a note of its authors
+        (https://github.com/muupan/async-rl/wiki).
     """
 
     decay: float = 0.99
