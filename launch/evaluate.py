@@ -151,7 +151,11 @@ def _plan(flags: EvaluationFlags) -> _Plan:
         make_environment = protocols.null_op_starts(config.environment, settings)
         return _Plan(run, make_environment, num_episodes, None)
     if protocol == protocols.PLAIN:
-        return _Plan(run, None, num_episodes, None)
+        if flags.max_episode_frames is None:
+            return _Plan(run, None, num_episodes, None)
+        # The cap that is asked for is the only one.
+        make_environment = protocols.uncut(config.environment, settings)
+        return _Plan(run, make_environment, num_episodes, None)
 
     assert flags.starts is not None
     starts = start_points.read(flags.starts)

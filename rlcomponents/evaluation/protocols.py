@@ -78,6 +78,18 @@ def null_op_starts(
     )
 
 
+def uncut(environment: str, settings: Mapping[str, Any]) -> core.EnvironmentFactory:
+    """Returns the factory of an environment that cuts no game itself.
+
+    Args:
+        environment: `suite:name`.
+        settings: Those that differ from the suite's defaults.
+    """
+    return registry.make_factory(
+        environment, **_without_frame_limit(environment, settings)
+    )
+
+
 def recording_settings(environment: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns all settings of an environment in which start points are recorded.
 

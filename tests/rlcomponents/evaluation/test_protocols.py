@@ -43,6 +43,13 @@ def test_atari_makes_null_ops_of_a_frame_each_and_cuts_nothing_itself():
     assert settings.stack_frames == 2
 
 
+@pytest.mark.atari
+def test_a_game_is_not_cut_by_its_environment_where_another_cap_is_asked_for():
+    environment = protocols.uncut("atari:pong", {"stack_frames": 2})(0)
+    assert environment._settings.max_episode_frames is None
+    assert environment._settings.stack_frames == 2
+
+
 def test_an_environment_without_null_action_is_refused():
     make = protocols.null_op_starts("control:cartpole:balance", {})
     with pytest.raises(ValueError, match="no action that does nothing"):
