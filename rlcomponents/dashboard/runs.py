@@ -195,8 +195,7 @@ def _nodes(
     rows: Sequence[node_table.NodeRow], is_live: bool, log_names: Sequence[str]
 ) -> dict[str, Any]:
     """Returns the nodes, their groups, and what they use where they are threads."""
-    pids = {row.pid for row in rows if row.pid is not None}
-    are_threads = len(pids) == 1 and len(rows) > 1
+    are_threads = node_table.are_threads(rows)
     columns = [*_COUNTS, *_FILL]
     if is_live:
         columns += _RATES if are_threads else [*_RATES, *_USAGE]

@@ -4,9 +4,7 @@ Reference:
     van Hasselt et al. 2015, equation 5. https://arxiv.org/abs/1509.06461
 """
 
-import csv
 import functools
-from importlib import resources
 
 from rlcomponents.evaluation import score_tables
 
@@ -53,9 +51,5 @@ def _split(environment_name: str) -> tuple[str, str]:
 @functools.cache
 def _atari_scores() -> dict[str, tuple[float, float]]:
     """Reads `{game: (random, human)}`."""
-    file = resources.files("rlcomponents.evaluation").joinpath(
-        "data/atari_noop_random_human.csv"
-    )
-    lines = file.read_text().splitlines()
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    rows = score_tables.rows_of("atari_noop_random_human.csv")
     return {row["game"]: (float(row["random"]), float(row["human"])) for row in rows}

@@ -65,7 +65,7 @@ def published(starts: str) -> ScoreTable:
         raise ValueError(
             f"starts is {starts!r}: it must be one of {', '.join(STARTS)}."
         )
-    rows = _read(f"atari_{starts}.csv")
+    rows = rows_of(f"atari_{starts}.csv")
     columns = {
         name: {row["game"]: float(row[name]) for row in rows if row[name]}
         for name in rows[0]
@@ -87,7 +87,7 @@ def minatar_curves() -> Mapping[str, Mapping[str, Mapping[float, float]]]:
         Mean returns by agent, game, and millions of frames (of which each is a step).
     """
     curves: dict[str, dict[str, dict[float, float]]] = {}
-    for row in _read("minatar_curves.csv"):
+    for row in rows_of("minatar_curves.csv"):
         points = curves.setdefault(row["agent"], {}).setdefault(row["game"], {})
         for name, text in row.items():
             if name.startswith(_RETURN_AFTER) and text:
@@ -147,8 +147,8 @@ def aggregate(percent: Mapping[str, float]) -> Aggregate:
     return Aggregate(statistics.fmean(values), statistics.median(values))
 
 
-def _read(name: str) -> list[dict[str, str]]:
-    """Returns the rows of a table of the package."""
+def rows_of(name: str) -> list[dict[str, str]]:
+    """Returns the rows of a file of the package's data, by column."""
     data = resources.files("rlcomponents.evaluation").joinpath("data")
     lines = data.joinpath(name).read_text().splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -131,8 +131,7 @@ def _entries(rows: Sequence[node_table.NodeRow], room: int) -> tuple[list[_Entry
     Nodes of the largest roles share a row until all have one. Where even that is too
     much, those in trouble come first.
     """
-    pids = {row.pid for row in rows if row.pid is not None}
-    are_threads = len(pids) == 1 and len(rows) > 1
+    are_threads = node_table.are_threads(rows)
     room -= are_threads
     roles = collections.defaultdict(list)
     for row in rows:

@@ -134,6 +134,11 @@ def condition(row: NodeRow) -> Condition:
     return Condition(words, level)
 
 
+def are_threads(rows: Sequence[NodeRow]) -> bool:
+    """Whether the nodes, of which there are several, share one process."""
+    return len(rows) > 1 and rows[0].pid is not None and len({r.pid for r in rows}) == 1
+
+
 def total(rows: Sequence[NodeRow], column: str) -> float | None:
     """Returns the sum of a number over nodes; None where none of them counts it."""
     values = [getattr(row, column) for row in rows]
