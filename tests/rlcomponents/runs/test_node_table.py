@@ -63,9 +63,14 @@ def test_a_list_of_something_else_is_refused(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     ("pids", "are_threads"),
-    [([7, 7], True), ([7, 8], False), ([7], False), ([None, None], False)]
-    # The others of a program of processes have ended.
-    + [([7, None], False), ([None, 7], False)],
+    [
+        ([7, 7], True),
+        ([7, 8], False),
+        ([7], False),
+        ([None, None], False),
+        ([7, None], False),  # The others of a program of processes have ended.
+        ([None, 7], False),
+    ],
 )
 def test_nodes_of_one_process_are_threads(
     pids: list[int | None], are_threads: bool
