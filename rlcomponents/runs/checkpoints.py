@@ -120,7 +120,7 @@ def save(
 
     others = [other for other in _sorted_paths(directory) if not _fault(other)]
     others.remove(path)
-    for old in others[: len(others) - (num_kept - 1)]:
+    for old in others[: max(0, len(others) - (num_kept - 1))]:
         # Out of sight first: a removal that is cut short leaves no torn checkpoint.
         hidden = directory / f".{old.name}.tmp"
         os.rename(old, hidden)

@@ -78,6 +78,16 @@ def test_only_the_newest_are_kept(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["step_000000000003", "step_000000000004"]
 
 
+@pytest.mark.parametrize("num_kept", [4, 5, 10])
+def test_none_is_removed_before_there_are_more_than_are_kept(tmp_path, num_kept):
+    for agent_steps in range(1, num_kept + 1):
+        save(tmp_path, agent_steps, num_kept=num_kept)
+        assert len(os.listdir(tmp_path)) == agent_steps
+    save(tmp_path, num_kept + 1, num_kept=num_kept)
+    assert len(os.listdir(tmp_path)) == num_kept
+    assert not (tmp_path / "step_000000000001").exists()
+
+
 def test_a_second_checkpoint_of_one_step_does_not_touch_the_first(tmp_path):
     first = save(tmp_path, 5)
     second = save(tmp_path, 5)
