@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from launch import command_line, suite_plan
-from rlcomponents.evaluation import suite_results, suite_tables
-from rlcomponents.launching import ending_signals, endings, launcher
-from rlcomponents.runs import checkpoints, run_folder
+from rlcomponents.evaluation import suite_origins, suite_results, suite_tables
+from rlcomponents.launching import ending_signals, endings, launcher, parent_death
+from rlcomponents.runs import checkpoints, disk, run_folder
 
 SOME_FAILED = 1
 """Exit code of a suite at its end, of which runs or the table are not complete."""
@@ -41,7 +41,8 @@ class ProcessRunner:
     """Runs each command as a process that gets the signals which this one gets.
 
     In a session of its own: else the terminal would send Ctrl-C to the process as well,
-    and a second one ends a run by force.
+    and a second one ends a run by force. Where this process is killed by force, the
+    kernel sends the other one SIGTERM, so that no run goes on beside the next suite.
 
     Attributes:
         signal: The last that came and ends the suite; None so far.
@@ -51,21 +52,26 @@ class ProcessRunner:
         """Runs nothing yet."""
         self.signal: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_handed_on = False  # Whether the process has had the signal.
 
     def receive(self, number: int) -> None:
         """Notes a signal, and hands it on to the process."""
         self.signal = number
         if self._process is not None:
+            self._is_handed_on = True
             self._process.send_signal(number)
 
     def run(self, command: Sequence[str]) -> int:
-        """See `Runner`."""
-        process = subprocess.Popen(command, start_new_session=True)
-        if self.signal is not None:  # Since the last look at it.
-            process.send_signal(self.signal)
-        self._process = process
+        """See `Runner`. For the main thread."""
+        self._is_handed_on = False
+        # From here on `receive` reaches it; the look after that finds what came before.
+        self._process = subprocess.Popen(
+            parent_death.terminated_with_this(command), start_new_session=True
+        )
+        if self.signal is not None and not self._is_handed_on:
+            self._process.send_signal(self.signal)
         try:
-            return process.wait()
+            return self._process.wait()
         finally:
             self._process = None
 
@@ -110,7 +116,10 @@ def _go_through(suite: suite_plan.Suite, runner: Runner) -> int:
                 continue
             if runner.signal is None:
                 print(f"{place}, in {run.path}.", flush=True)
-                exit_code = runner.run(_command(suite, run))
+                command = _command(suite, run)
+                if not run.path.exists():
+                    _leave_origin(run.path)
+                exit_code = runner.run(command)
             if runner.signal is not None:
                 break
             if exit_code == endings.OUTPUT_CLOSED:
@@ -146,6 +155,12 @@ def _write_table(suite: suite_plan.Suite) -> bool:
         )
         return False
     return True
+
+
+def _leave_origin(path: pathlib.Path) -> None:
+    """Has a new run say what it is made with, as far as the disk takes it."""
+    with disk.Disk().survived(str(path)):
+        suite_origins.write(path, suite_plan.origin())
 
 
 def _command(suite: suite_plan.Suite, run: suite_results.Run) -> list[str]:

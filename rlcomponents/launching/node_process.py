@@ -9,7 +9,6 @@ second SIGTERM, such as the launcher's own, interrupts what it is doing.
 """
 
 import atexit
-import ctypes
 import faulthandler
 import os
 import pickle
@@ -24,9 +23,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from rlcomponents import pulse
-from rlcomponents.launching import node_reports, private_network
+from rlcomponents.launching import node_reports, parent_death, private_network
 
-_PR_SET_PDEATHSIG = 1
 _MAX_TRACEBACK_LINES = 40
 _MAX_LINE_CHARACTERS = 500
 
@@ -46,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     name = arguments[0]
     control, status, launcher_pid, starts, *namespaces = map(int, arguments[1:])
     private_network.enter(namespaces)
-    _die_with(launcher_pid)
+    parent_death.die_with(launcher_pid, signal.SIGKILL)
     os.set_inheritable(control, False)
     os.set_inheritable(status, False)
     reports = node_reports.Reports(status)
@@ -131,15 +129,6 @@ def _poll(descriptors: Sequence[int], *, timeout_secs: float | None = None) -> b
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(None if timeout_secs is None else 1000 * timeout_secs))
-
-
-def _die_with(launcher_pid: int) -> None:
-    """Lets the kernel kill this process when the launcher dies, however it dies."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != launcher_pid:  # It has died already; nobody reads a report.
-        os._exit(1)
 
 
 def _last_lines(error: BaseException) -> list[str]:

@@ -5,7 +5,9 @@ import dataclasses
 import errno
 import os
 import pathlib
+import select
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -225,6 +227,80 @@ def test_a_process_gets_the_signal_that_the_suite_gets(empty_folder, tmp_path):
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert runner.signal == signal.SIGTERM
+
+
+class SignalledRunner(suite.ProcessRunner):
+    """Gets a signal right after somebody has looked whether there was one."""
+
+    @property
+    def signal(self):
+        seen = self._signal
+        if self._is_watched:
+            self._is_watched = False
+            self.receive(signal.SIGTERM)
+        return seen
+
+    @signal.setter
+    def signal(self, number):
+        self._signal = number
+
+    _is_watched = False
+
+
+class FakeProcess:
+    """Stands for a process: notes what it is sent."""
+
+    def __init__(self):
+        self.signals = []
+
+    def send_signal(self, number):
+        self.signals.append(number)
+
+    def wait(self):
+        return 0
+
+
+@pytest.mark.parametrize("moment", ["before", "while it starts", "right after"])
+def test_a_signal_at_any_moment_of_a_start_reaches_the_process_once(
+    monkeypatch, moment
+):
+    runner, process = SignalledRunner(), FakeProcess()
+
+    def start(command, **settings):
+        if moment == "while it starts":
+            runner.receive(signal.SIGTERM)
+        runner._is_watched = moment == "right after"
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    if moment == "before":
+        runner.receive(signal.SIGTERM)
+    assert runner.run(["a command"]) == 0
+    assert process.signals == [signal.SIGTERM]
+
+
+def test_a_suite_that_is_killed_takes_its_run_along(tmp_path):
+    script = (
+        "import sys\n"
+        "from launch import suite\n"
+        "run = 'import os, signal; print(os.getpid(), flush=True); signal.pause()'\n"
+        "suite.ProcessRunner().run([sys.executable, '-c', run])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    with process:
+        pid = int(process.stdout.readline())
+        descriptor = os.pidfd_open(pid)
+        try:
+            process.kill()
+            process.wait()
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            has_ended = poll.poll(30_000)
+            if not has_ended:
+                os.kill(pid, signal.SIGKILL)
+            assert has_ended
+        finally:
+            os.close(descriptor)
 
 
 # ------------------------------------------------------------------------- bad input
