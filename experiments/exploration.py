@@ -39,11 +39,11 @@ _WORDS = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ExplorationFlags(study.StudyFlags):
+class ExplorationFlags(study.OneGameFlags):
     """Flags of this script.
 
     Attributes:
-        environment: What is played.
+        environment: What is played: one environment.
         algorithm: As in `launch/async_q.py`.
         max_steps: Agent steps of each run.
         num_workers: Of each run; with few of them, few of the epsilons are drawn.
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
     flags, _, _ = command_line.parse(argv, str(__doc__), run_class=ExplorationFlags)
     with command_line.bad_input_refused():
         made = study.make(__file__, argv, flags, variants(flags))
-    return study.run(made, flags.seeds, lambda done: write(done, flags))
+    return study.run(made, lambda done: write(done, flags))
 
 
 def variants(flags: ExplorationFlags) -> list[study.Variant]:

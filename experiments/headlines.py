@@ -84,7 +84,13 @@ def main(argv: Sequence[str]) -> int:
         command = shlex.join(["python", "experiments/headlines.py", *argv])
         out = pathlib.Path(flags.out)
         study.prepare_out(out)
-        write(study.Study(out, pathlib.Path(flags.suites), command, ()), suites)
+        try:
+            write(study.Study(out, pathlib.Path(flags.suites), command, (), 0), suites)
+        except OSError as error:
+            raise ValueError(
+                f"--out is {flags.out!r}, which cannot be written ({error}): choose "
+                "another."
+            ) from error
     print(f"Results: {out}")
     return 0
 
@@ -248,14 +254,18 @@ def _costs(suites: Suites) -> list[str]:
         if not measured:
             unmeasured.append(name)
             continue
-        memory = [run.peak_memory_bytes for run, _ in measured]
+        memory = [
+            run.peak_memory_bytes
+            for run, _ in measured
+            if run.peak_memory_bytes is not None
+        ]
         cpu_secs = [run.cpu_secs / end.agent_steps for run, end in measured]
         speeds = [end.steps_per_sec or 0.0 for _, end in measured]
         rows.append(
             [
                 name,
                 f"{len(measured)}",
-                f"{statistics.fmean(memory) / 1e6:,.0f}",
+                f"{statistics.fmean(memory) / 1e6:,.0f}" if memory else "",
                 f"{1e3 * statistics.fmean(cpu_secs):.2f}",
                 f"{statistics.fmean(speeds):,.0f}",
             ]

@@ -42,11 +42,11 @@ _COLOURS = ("#1f5fa8", "#b5562b", "#2e8b57")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LearningRatesFlags(study.StudyFlags):
+class LearningRatesFlags(study.OneGameFlags):
     """Flags of this script.
 
     Attributes:
-        environment: What is played.
+        environment: What is played: one environment.
         max_steps: Agent steps of each run.
         optimisers: Which, with commas between.
         num_rates: How many of the rates, evenly spread over the list.
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     flags, _, _ = command_line.parse(argv, str(__doc__), run_class=LearningRatesFlags)
     with command_line.bad_input_refused():
         made = study.make(__file__, argv, flags, variants(flags))
-    return study.run(made, flags.seeds, write)
+    return study.run(made, write)
 
 
 def variants(flags: LearningRatesFlags) -> list[study.Variant]:

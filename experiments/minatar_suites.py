@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     flags, _, _ = command_line.parse(argv, str(__doc__), run_class=MinatarFlags)
     with command_line.bad_input_refused():
         made = study.make(__file__, argv, flags, variants(flags))
-    return study.run(made, flags.seeds, write)
+    return study.run(made, write)
 
 
 def variants(flags: MinatarFlags) -> list[study.Variant]:

@@ -39,11 +39,11 @@ _COLOURS = ("#1f5fa8", "#b5562b", "#2e8b57", "#7b4fa0")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ScalingFlags(study.StudyFlags):
+class ScalingFlags(study.OneGameFlags):
     """Flags of this script.
 
     Attributes:
-        environment: What is played.
+        environment: What is played: one environment.
         score: Mean return of an evaluation that a run is to reach.
         max_steps: Agent steps of each run, which goes on after the score.
         evaluation_period_steps: Agent steps from one evaluation to the next.
@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
     flags, _, _ = command_line.parse(argv, str(__doc__), run_class=ScalingFlags)
     with command_line.bad_input_refused():
         made = study.make(__file__, argv, flags, variants(flags))
-    return study.run(made, flags.seeds, lambda done: write(done, flags))
+    return study.run(made, lambda done: write(done, flags))
 
 
 def variants(flags: ScalingFlags) -> list[study.Variant]:

@@ -1,14 +1,16 @@
 """A study: variants of a run, each a suite of its own, and the folder they come to.
 
 A variant is what `launch/suite.py` runs: an agent, games, seeds, settings. Its runs are
-in WORK/VARIANT/runs/; what is small and worth keeping is copied to OUT/VARIANT/runs/.
-Started again, a study goes on where it stopped, as its suites do.
+in WORK/VARIANT/runs/; what is small and worth keeping is copied to OUT/VARIANT/runs/,
+from which runs go that the study no longer has. Started again, a study goes on where it
+stopped, as its suites do.
 """
 
 import csv
 import dataclasses
 import io
 import pathlib
+import re
 import shlex
 import shutil
 import statistics
@@ -22,7 +24,7 @@ import numpy as np
 from agents import setting_checks
 from experiments import costs
 from launch import command_line, suite, suite_plan
-from rlcomponents.evaluation import suite_results, suite_tables
+from rlcomponents.evaluation import suite_origins, suite_results, suite_tables
 from rlcomponents.launching import ending_signals, endings
 from rlcomponents.runs import atomic_files, curves, metrics, run_folder
 
@@ -32,7 +34,13 @@ CURVES = "curves.svg"
 PICTURE = f"![Curves]({CURVES})"
 """The same, in table.md."""
 
-KEPT = ("config.json", "evaluation.csv", "summary.json", costs.FILE)
+KEPT = (
+    "config.json",
+    "evaluation.csv",
+    "summary.json",
+    costs.FILE,
+    suite_origins.FILE,
+)
 """Files of a run that are copied; the others are large, or of this machine."""
 
 
@@ -42,7 +50,8 @@ class StudyFlags:
 
     Attributes:
         out: Folder of what is kept: table, curves, and the small files of each run.
-            None: docs/results/ and the name of the script.
+            None: docs/results/ and the name of the script, with the environment where
+            that is not the default one.
         work: Folder of the runs with all their files. None: results/ and that name.
         seeds: How many runs of each variant, with seeds from 0.
     """
@@ -50,6 +59,18 @@ class StudyFlags:
     out: str | None = None
     work: str | None = None
     seeds: int = 3
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OneGameFlags(StudyFlags):
+    """Flags of a study on one environment.
+
+    Attributes:
+        environment: What is played, by its full name or a game of Atari; one that is
+            not the default has folders of its own.
+    """
+
+    environment: str
 
 
 class Variant(NamedTuple):
@@ -74,16 +95,28 @@ class Study(NamedTuple):
         work: Folder of the suites.
         command: What was typed.
         variants: All of them, in order.
+        seeds: Of each game of a variant.
     """
 
     out: pathlib.Path
     work: pathlib.Path
     command: str
     variants: Sequence[Variant]
+    seeds: int
+
+    def planned(self, variant: Variant) -> list[pathlib.Path]:
+        """Returns the folders of all runs of a variant, by game and seed."""
+        return [
+            path
+            for environment in suite_plan.environments(variant.settings["games"])
+            for path in suite_plan.run_paths(
+                self.work / variant.name, environment, self.seeds
+            )
+        ]
 
     def runs(self, variant: Variant) -> list[pathlib.Path]:
-        """Returns the folders of the complete runs of a variant, by game and seed."""
-        return complete_runs(self.work / variant.name)
+        """Returns the folders of the complete ones of them."""
+        return list(filter(suite_results.is_complete, self.planned(variant)))
 
     def all_runs(self) -> Iterator[pathlib.Path]:
         """Yields the folders of all complete runs."""
@@ -103,7 +136,8 @@ def make(
         variants: What it runs.
 
     Raises:
-        ValueError: There are no seeds, or a variant is given twice.
+        ValueError: There are no seeds, a variant is given twice, or a study on one
+            environment is given none, or more.
     """
     setting_checks.check(flags, {"seeds": setting_checks.AT_LEAST_ONE})
     made = list(variants)
@@ -112,11 +146,17 @@ def make(
     if twice:
         raise ValueError(f"{', '.join(twice)} would be run twice: give it once.")
     name = pathlib.Path(script).stem
+    folder = name
+    if isinstance(flags, OneGameFlags):
+        environment = _one_environment(flags.environment)
+        if environment != _one_environment(type(flags).environment):
+            folder += f"_{suite_plan.in_a_path(environment)}"
     return Study(
-        pathlib.Path(flags.out or f"docs/results/{name}"),
-        pathlib.Path(flags.work or f"results/{name}"),
+        pathlib.Path(flags.out or f"docs/results/{folder}"),
+        pathlib.Path(flags.work or f"results/{folder}"),
         shlex.join(["python", f"experiments/{name}.py", *argv]),
         made,
+        flags.seeds,
     )
 
 
@@ -142,7 +182,6 @@ def chosen(flag: str, text: str, allowed: Collection[str]) -> list[str]:
 
 def run(
     study: Study,
-    seeds: int,
     write: Callable[[Study], None],
     runner: suite.ProcessRunner | None = None,
 ) -> int:
@@ -153,7 +192,6 @@ def run(
 
     Args:
         study: What to run.
-        seeds: Of each variant.
         write: Writes the table; called where there is a complete run.
         runner: Runs one command after another. None: as processes, measured.
 
@@ -163,7 +201,7 @@ def run(
     runner = runner or costs.MeasuringRunner()
     try:
         with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
-            suites = [_make_suite(study, variant, seeds) for variant in study.variants]
+            suites = [_make_suite(study, variant) for variant in study.variants]
             prepare_out(study.out)
             return _run(study, suites, write, runner)
     except BrokenPipeError:
@@ -196,13 +234,21 @@ def complete_runs(suite_folder: pathlib.Path) -> list[pathlib.Path]:
     return [path for path in found if suite_results.is_complete(path)]
 
 
-def keep(runs: Iterable[pathlib.Path], out: pathlib.Path) -> None:
-    """Copies the small files of runs into a folder for each.
+def keep(
+    runs: Iterable[pathlib.Path], out: pathlib.Path, planned: Iterable[pathlib.Path]
+) -> None:
+    """Copies the small files of runs into a folder for each; drops what is not planned.
 
     Args:
         runs: Folders of runs.
         out: The folder of those folders.
+        planned: Folders of all runs that there may be. Of others what was kept before
+            is dropped; whatever else is in the folder stays.
     """
+    names = {path.name for path in planned}
+    for kept in out.glob("*/"):
+        if kept.name not in names and _is_kept_run(kept):
+            shutil.rmtree(kept)
     for path in runs:
         (out / path.name).mkdir(parents=True, exist_ok=True)
         for name in KEPT:
@@ -248,11 +294,10 @@ def write_page(
     """
     paths = list(runs)
     seeds = {run_folder.RunFolder(path).read_config()["seed"] for path in paths}
-    provenance = suite_plan.provenance("", study.command)
     page = [
         f"# {title}",
         f"    {study.command}",
-        suite_tables.made_with(provenance, paths),
+        suite_origins.describe(paths),
         *parts,
         f"Seeds {', '.join(map(str, sorted(seeds)))}.",
     ]
@@ -296,6 +341,16 @@ def save_picture(picture: Any, path: pathlib.Path) -> None:
     atomic_files.write_bytes(path, buffer.getvalue())
 
 
+def _is_kept_run(path: pathlib.Path) -> bool:
+    """Whether a folder has the name and the files of a run that was kept, only."""
+    names = {each.name for each in path.iterdir()}
+    return (
+        re.fullmatch(r"[A-Za-z0-9_.]+-\d+", path.name) is not None
+        and not path.is_symlink()
+        and {"config.json", "summary.json"} <= names <= set(KEPT)
+    )
+
+
 def _run(
     study: Study,
     suites: Sequence[suite_plan.Suite],
@@ -311,7 +366,11 @@ def _run(
             break
     try:
         for variant in study.variants:
-            keep(study.runs(variant), study.out / variant.name / "runs")
+            keep(
+                study.runs(variant),
+                study.out / variant.name / "runs",
+                study.planned(variant),
+            )
         is_written = any(study.all_runs())
         if is_written:
             write(study)
@@ -327,11 +386,22 @@ def _run(
     return exit_code
 
 
-def _make_suite(study: Study, variant: Variant, seeds: int) -> suite_plan.Suite:
+def _one_environment(text: str) -> str:
+    """Returns the full name of the one environment that is given."""
+    names = [] if "," in text else suite_plan.environments(text)
+    if len(names) != 1:
+        raise ValueError(
+            f"--environment is {text!r}: it must be one environment, such as "
+            f"{names[0] if names else 'catch'}."
+        )
+    return names[0]
+
+
+def _make_suite(study: Study, variant: Variant) -> suite_plan.Suite:
     """Checks a variant, and makes its folder."""
     settings = {
         "agent": variant.agent,
-        "seeds": seeds,
+        "seeds": study.seeds,
         "out": study.work / variant.name,
         "quiet": True,
         "num_evaluation_videos": 0,  # Films take time that is measured.

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import datetime
 import importlib
 import importlib.metadata
 import os
@@ -9,13 +10,14 @@ import pathlib
 import platform
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from agents import run_config, setting_checks
 from launch import command_line, saved_runs, training
 from rlcomponents.environments import registry
-from rlcomponents.evaluation import suite_results, suite_tables
+from rlcomponents.evaluation import suite_origins, suite_results, suite_tables
 from rlcomponents.runs import run_folder
 
 _PACKAGES = ("rlcomponents", "tensorflow-cpu", "dm-reverb", "ale-py", "MinAtar")
@@ -83,12 +85,14 @@ def make_ready(argv: Sequence[str], description: str) -> Suite:
         if flags.out is None:
             raise ValueError("--out is missing: give the folder of the suite.")
         out = pathlib.Path(flags.out)
-        environments = _environments(flags.games)
-        suite_results.check_packages(len(environments), flags.seeds)
+        if flags.games is None:
+            raise ValueError("--games is missing: give games, with commas between.")
+        games = environments(flags.games)
+        suite_results.check_packages(len(games), flags.seeds)
         training.check_launch(flags)
     program = importlib.import_module(f"agents.{agent}.program")
     runs = []
-    for environment in environments:
+    for environment in games:
         with command_line.bad_input_refused(environment):
             runs += _check_game(
                 environment, flags, settings, config_class, program.build_program
@@ -104,17 +108,44 @@ def make_ready(argv: Sequence[str], description: str) -> Suite:
                 "which you can make files."
             ) from error
     command = shlex.join(["python", "launch/suite.py", *argv])
-    return Suite(out, runs, flags, settings, provenance(str(agent), command))
+    return Suite(
+        out, runs, flags, settings, suite_tables.Provenance(str(agent), command)
+    )
 
 
-def provenance(agent: str, command: str) -> suite_tables.Provenance:
-    """Returns what a table says of how it was made, by this process.
+def environments(games: str) -> list[str]:
+    """Returns the full names of games.
 
     Args:
-        agent: Its name.
-        command: What was typed.
+        games: As of `SuiteFlags`.
+
+    Raises:
+        ValueError: One has no name, or comes twice.
     """
-    return suite_tables.Provenance(agent, command, _versions(), _machine())
+    names: list[str] = []
+    for game in games.split(","):
+        names += _full_names(game.strip())
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"--games has {', '.join(twice)} twice: give it once.")
+    return names
+
+
+def in_a_path(environment: str) -> str:
+    """Returns the name of an environment as that of a folder."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "_", environment)
+
+
+def run_paths(out: pathlib.Path, environment: str, seeds: int) -> list[pathlib.Path]:
+    """Returns the folders of the runs of a game, in the order of their seeds."""
+    game = in_a_path(environment)
+    return [out / "runs" / f"{game}-{seed}" for seed in range(seeds)]
+
+
+def origin() -> suite_origins.Origin:
+    """Returns what a run that is started now is made with."""
+    today = datetime.date.today().isoformat()
+    return suite_origins.Origin(_versions(), _machine(), today, _commit())
 
 
 def _agent(argv: Sequence[str]) -> str | None:
@@ -123,19 +154,6 @@ def _agent(argv: Sequence[str]) -> str | None:
     parser.add_argument("--agent", nargs="?")
     agent = parser.parse_known_args(argv)[0].agent
     return None if agent is None else str(agent)
-
-
-def _environments(games: str | None) -> list[str]:
-    """Returns the full names of games."""
-    if games is None:
-        raise ValueError("--games is missing: give games, with commas between.")
-    names: list[str] = []
-    for game in games.split(","):
-        names += _full_names(game.strip())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"--games has {', '.join(twice)} twice: give it once.")
-    return names
 
 
 def _full_names(game: str) -> Sequence[str]:
@@ -162,11 +180,7 @@ def _check_game(
     config = run_config.make_config(
         config_class, {**settings, "environment": environment}, preset=flags.preset
     )
-    game = re.sub(r"[^A-Za-z0-9_.]+", "_", environment)
-    paths = [
-        pathlib.Path(str(flags.out), "runs", f"{game}-{seed}")
-        for seed in range(flags.seeds)
-    ]
+    paths = run_paths(pathlib.Path(str(flags.out)), environment, flags.seeds)
     training.build_checked(config, settings, flags, build_program, paths[0])
     return [
         suite_results.Run({**dataclasses.asdict(config), "seed": seed}, path)
@@ -216,3 +230,28 @@ def _machine() -> str:
     models = [line.partition(":")[2].strip() for line in lines if "model name" in line]
     cores = len(os.sched_getaffinity(0))
     return f"{cores} cores of {models[0] if models else platform.machine()}"
+
+
+def _commit() -> str | None:
+    """Returns the commit of the checkout with this code; None where there is none."""
+    root = pathlib.Path(__file__).parents[1]
+    try:
+        # What is installed may lie in a checkout of something else, which ignores it.
+        _git(root, "ls-files", "--error-unmatch", __file__)
+        commit = _git(root, "rev-parse", "--short=12", "HEAD")
+        changes = _git(root, "status", "--porcelain", "--", *_CODE)
+    except (OSError, subprocess.CalledProcessError):
+        return None  # No git, or no checkout.
+    return f"{commit} with uncommitted changes" if changes else commit
+
+
+_CODE = ("rlcomponents", "agents", "launch", "experiments")
+
+
+def _git(folder: pathlib.Path, *words: str) -> str:
+    return subprocess.run(
+        ["git", "--no-optional-locks", "-C", str(folder), *words],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()

@@ -7,6 +7,7 @@
 - `normalisation`: published scores of random play and of a human on Atari.
 - `score_tables`: published scores of agents, and their means and medians.
 - `suite_results`, `suite_tables`: what several games and seeds came to, as a table.
+- `suite_origins`: what each of these runs was made with.
 - `published_columns`: published scores that belong beside such a table.
 - `random_policy`: the actor that every agent should beat.
 - `video`: a game as an mp4 file.

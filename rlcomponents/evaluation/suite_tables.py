@@ -5,10 +5,10 @@ import io
 import itertools
 import pathlib
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rlcomponents.evaluation import published_columns, suite_results
+from rlcomponents.evaluation import published_columns, suite_origins, suite_results
 from rlcomponents.runs import atomic_files
 
 MARKDOWN, CSV = "table.md", "table.csv"
@@ -21,14 +21,10 @@ class Provenance(NamedTuple):
     Attributes:
         agent: Its name.
         command: What was typed.
-        versions: Of the packages.
-        machine: Cores and processor.
     """
 
     agent: str
     command: str
-    versions: str
-    machine: str
 
 
 class _Table(NamedTuple):
@@ -65,18 +61,6 @@ def write(
     markdown = _markdown(table, provenance)
     atomic_files.write_bytes(folder / MARKDOWN, markdown.encode())
     atomic_files.write_bytes(folder / CSV, _csv(table).encode())
-
-
-def made_with(provenance: Provenance, paths: Iterable[pathlib.Path]) -> str:
-    """Returns the versions, the machine, and when runs ended, in words.
-
-    Args:
-        provenance: How the runs are made.
-        paths: Their folders.
-    """
-    days = suite_results.dates(paths)
-    when = f" Runs of {days}." if days else ""
-    return f"{provenance.versions}, on {provenance.machine}.{when}"
 
 
 # ---------------------------------------------------------------------------- CSV
@@ -181,15 +165,16 @@ def _markdown(table: _Table, provenance: Provenance) -> str:
             published = [""] * len(agents)
         blank = [""] * (len(_TITLES) - 5)
         lines.append([label, "", "", "", percent, *blank, *published])
+    complete = [run.path for run in table.runs if suite_results.is_complete(run.path)]
     parts = [
         f"# {provenance.agent} on {len(table.rows)} games, "
         f"{table.rows[0].num_seeds} seeds",
         f"    {provenance.command}",
-        made_with(provenance, [run.path for run in table.runs]),
+        suite_origins.describe(complete),
         "\n".join(f"| {' | '.join(cells)} |" for cells in lines),
         *_notes(table),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 _TITLES = (

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import learning_rates
+from experiments import learning_rates, study
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -63,6 +63,7 @@ def test_the_table_has_the_last_score_by_rate_and_the_sorted_ones(runner):
         ("--num_rates=1", "num_rates is 1: it must be 2 to 10"),
         ("--seeds=0", "seeds is 0"),
         ("--environment=catchh", "catchh"),
+        ("--environment=minatar", "--environment is 'minatar': it must be one"),
     ],
 )
 def test_what_cannot_be_run_is_refused(runner, capsys, flag, words):
@@ -94,7 +95,7 @@ def test_two_rates_are_learned_and_a_second_start_runs_nothing(tmp_path):
     out = tmp_path / "docs/results/learning_rates"
     assert "| shared_rmsprop | 2 |" in (out / "table.md").read_text()
     kept = {path.name for path in out.glob("*/runs/catch-0/*")}
-    assert kept == {"config.json", "evaluation.csv", "summary.json", "costs.csv"}
+    assert kept == set(study.KEPT)
     costs_csv = next(out.glob("*/runs/catch-0/costs.csv"))
     with costs_csv.open() as file:
         (row,) = csv.DictReader(file)

@@ -34,7 +34,7 @@ def test_each_suite_has_its_table_and_curves_and_the_small_files_of_its_runs(run
     for path in (out / "dqn/curves.svg", out / "curves.svg"):
         assert "<svg" in path.read_text()
     kept = {path.name for path in out.glob("dqn/runs/minatar_breakout-1/*")}
-    assert kept == {"config.json", "evaluation.csv", "summary.json"}
+    assert kept == {"config.json", "evaluation.csv", "origin.json", "summary.json"}
 
 
 def test_an_unknown_suite_is_refused(runner, capsys):

@@ -67,9 +67,26 @@ def test_runs_that_never_reach_the_score_have_no_numbers(runner):
         ("--methods=dqn", "methods has 'dqn'"),
         ("--workers=1,two", "workers is '1,two': give numbers"),
         ("--workers=0", "num_workers is 0"),
+        ("--environment=minatar", "--environment is 'minatar': it must be one"),
     ],
 )
 def test_what_cannot_be_run_is_refused(runner, capsys, flag, words):
     with pytest.raises(SystemExit):
         scaling_workers.main([flag])
     assert words in capsys.readouterr().err
+    assert runner.commands == []
+
+
+def test_another_game_leaves_the_folder_of_the_default_one_alone(runner):
+    scaling_workers.main(["--methods=a3c", "--workers=1", "--seeds=1"])
+    flags = ["--methods=a3c", "--workers=1", "--seeds=1", "--score=3"]
+    scaling_workers.main([*flags, "--environment=minatar:breakout"])
+    pages = {
+        str(path.parent): path.read_text().splitlines()[0]
+        for path in pathlib.Path("docs/results").glob("*/table.md")
+    }
+    assert pages == {
+        "docs/results/scaling_workers": "# Workers, on catch",
+        "docs/results/scaling_workers_minatar_breakout": "# Workers, on minatar:"
+        "breakout",
+    }

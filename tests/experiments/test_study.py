@@ -1,8 +1,10 @@
 """Tests of how a study runs its variants, and what it keeps."""
 
+import dataclasses
 import errno
 import io
 import pathlib
+import shutil
 import signal
 import sys
 from importlib.machinery import PathFinder
@@ -11,6 +13,7 @@ import pytest
 
 from experiments import study
 from launch import suite_plan
+from rlcomponents.evaluation import suite_origins
 
 VARIANTS = [
     study.Variant("slow", "dqn", {"games": "catch", "learning_rate": 0.01}),
@@ -21,7 +24,15 @@ VARIANTS = [
 @pytest.fixture
 def made():
     """A study of two variants."""
-    return study.make("some.py", [], study.StudyFlags(out="out", work="work"), VARIANTS)
+    flags = study.StudyFlags(out="out", work="work", seeds=1)
+    return study.make("some.py", [], flags, VARIANTS)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PongFlags(study.OneGameFlags):
+    """Flags of a study of Pong, if nothing else is asked for."""
+
+    environment: str = "atari:pong"
 
 
 class _ClosedOutput(io.StringIO):
@@ -31,13 +42,14 @@ class _ClosedOutput(io.StringIO):
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
-def run(made, runner, seeds=1):
+def run(made, runner):
     written = []
-    return study.run(made, seeds, written.append, runner), written
+    return study.run(made, written.append, runner), written
 
 
 def test_each_variant_is_a_suite_of_its_own(made, runner):
-    assert run(made, runner, seeds=2) == (0, [made])
+    made = made._replace(seeds=2)
+    assert run(made, runner) == (0, [made])
     asked = [
         (command["run_dir"], command["learning_rate"]) for command in runner.commands
     ]
@@ -93,12 +105,37 @@ def test_nothing_is_written_without_a_complete_run(made, runner):
 def test_only_the_small_files_of_complete_runs_are_kept(made, runner):
     run(made, runner)
     kept = sorted(str(path) for path in pathlib.Path("out").rglob("*.*"))
-    files = ("config.json", "evaluation.csv", "summary.json")
+    files = ("config.json", "evaluation.csv", "origin.json", "summary.json")
     assert kept == [
         f"out/{variant}/runs/catch-0/{name}"
         for variant in ("fast", "slow")
         for name in files
     ]
+
+
+def test_a_study_has_the_runs_of_its_plan_only(made, runner, leave_run):
+    run(made._replace(seeds=2), runner)
+    config = {"agent": "dqn", "environment": "catch:blind", "seed": 0}
+    leave_run("work/slow/runs/catch_blind-0", config, [(100, 1.0, 0.5)])
+    (slow, _) = made.variants
+    assert made.runs(slow) == [pathlib.Path("work/slow/runs/catch-0")]
+    three = made._replace(seeds=3)
+    assert len(three.planned(slow)) == 3
+    assert len(three.runs(slow)) == 2  # Those that are complete.
+
+
+def test_kept_runs_that_the_study_no_longer_has_are_dropped(made, runner):
+    run(made._replace(seeds=2), runner)
+    out = pathlib.Path("out/slow/runs")
+    (out / "catch-7").mkdir()
+    shutil.copytree(out / "catch-1", out / "catch-8")
+    (out / "catch-8" / "checkpoints").mkdir()
+    shutil.copytree(out / "catch-1", out / "mine")
+    run(made, runner)
+    left = sorted(path.name for path in out.iterdir())
+    # A folder without the name or the files of a kept run, or with others, is none.
+    assert left == ["catch-0", "catch-7", "catch-8", "mine"]
+    assert len(list(pathlib.Path("work/slow/runs").glob("catch-*"))) == 2
 
 
 def test_all_variants_are_checked_before_the_first_run(made, runner, capsys):
@@ -132,7 +169,7 @@ def test_results_that_the_disk_does_not_take_are_one_sentence(made, runner, caps
     def write(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    assert study.run(made, 1, write, runner) == 1
+    assert study.run(made, write, runner) == 1
     assert capsys.readouterr().err == (
         "The results could not be written to out ([Errno 28] No space left on device): "
         "see to it, and start the study again.\n"
@@ -146,7 +183,38 @@ def test_folders_are_named_like_the_script():
         pathlib.Path("results/some"),
         "python experiments/some.py --seeds=1",
         [],
+        1,
     )
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ("atari:pong", "some"),
+        ("pong", "some"),
+        ("minatar:breakout", "some_minatar_breakout"),
+        ("breakout", "some_atari_breakout"),
+    ],
+)
+def test_an_environment_other_than_the_default_has_folders_of_its_own(
+    environment, folder
+):
+    made = study.make("some.py", [], PongFlags(environment=environment), [])
+    assert made.out == pathlib.Path("docs/results", folder)
+    assert made.work == pathlib.Path("results", folder)
+
+
+def test_folders_that_are_given_are_taken_whatever_is_played():
+    flags = PongFlags(environment="catch", out="out", work="work")
+    made = study.make("some.py", [], flags, [])
+    assert (made.out, made.work) == (pathlib.Path("out"), pathlib.Path("work"))
+
+
+@pytest.mark.parametrize("environment", ["minatar", "catch,catch:blind", "catch,"])
+def test_a_study_on_one_environment_is_given_no_other_number(environment):
+    sentence = f"--environment is '{environment}': it must be one environment, such as"
+    with pytest.raises(ValueError, match=sentence):
+        study.make("some.py", [], PongFlags(environment=environment), [])
 
 
 def test_a_variant_that_is_given_twice_is_refused():
@@ -163,6 +231,22 @@ def test_a_page_says_how_it_was_made(made, runner):
     assert "cores of" in lines[4]
     assert lines[4].endswith("Runs of 2026-09-21.")
     assert lines[5:] == ["", "Words.", "", "Seeds 0."]
+
+
+def test_a_page_says_of_runs_what_these_say_and_nothing_of_others(made, runner):
+    made = made._replace(seeds=2)
+    run(made, runner)
+    slow, fast = (made.planned(variant) for variant in made.variants)
+    suite_origins.write(
+        slow[0], suite_origins.Origin("Python 2.7", "1 core", "2014-12-01", "abc")
+    )
+    (slow[1] / suite_origins.FILE).unlink()
+    study.write_page(made, "Two rates", [], runs=[*slow, *fast])
+    words = pathlib.Path("out/table.md").read_text().splitlines()[4]
+    assert words.startswith(
+        "1 run: Python 2.7, on 1 core, commit abc. 2 runs: Python 3"
+    )
+    assert "1 run: no record of what made it. Runs of 2026-09-21." in words
 
 
 def test_one_run_has_no_interval():

@@ -15,11 +15,12 @@ import pytest
 
 from agents import run_config
 from agents.dqn import config as dqn_config
-from launch import suite
-from rlcomponents.evaluation import suite_tables
+from launch import suite, suite_plan
+from rlcomponents.evaluation import suite_origins, suite_tables
 from rlcomponents.runs import checkpoints, metrics, run_folder, summary
 
 FLAGS = ("--agent=dqn", "--games=catch,catch:blind", "--seeds=2", "--out=results")
+ORIGIN = suite_origins.Origin("Python 3", "A", "2026-11-30", "abc")
 
 
 class FakeRunner:
@@ -170,6 +171,28 @@ def test_a_run_that_ended_without_a_checkpoint_begins_anew(run):
     _, commands = run()
     assert commands[0]["run_dir"] == "results/runs/catch-0"
     assert not leftover.exists()
+
+
+def test_a_run_says_what_it_was_first_started_with(run, monkeypatch):
+    first, second = pathlib.Path("results/runs/catch-0"), ORIGIN._replace(machine="B")
+    monkeypatch.setattr(suite_plan, "origin", lambda: ORIGIN)
+    run("interrupted")
+    monkeypatch.setattr(suite_plan, "origin", lambda: second)
+    run("killed")  # Goes on with what was interrupted.
+    assert suite_origins.read(first) == ORIGIN
+    assert suite_origins.read(first.with_name("catch-1")) == second
+    text = pathlib.Path("results/table.md").read_text()
+    assert "\n\nPython 3, on B, commit abc.\n\n" in text  # Of those complete.
+
+
+def test_a_disk_that_takes_no_origin_ends_no_suite(run, monkeypatch, capsys):
+    def write(path, origin):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(suite_origins, "write", write)
+    assert run()[0] == 0
+    assert "CANNOT WRITE results/runs/catch-0" in capsys.readouterr().out
+    assert "4 runs: no record of" in pathlib.Path("results/table.md").read_text()
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_run(run, capsys):

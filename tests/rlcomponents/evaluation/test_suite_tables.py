@@ -1,12 +1,13 @@
 """Tests of the table of a suite: whole texts, from folders of runs."""
 
-from rlcomponents.evaluation import suite_tables
+from rlcomponents.evaluation import suite_origins, suite_tables
 
 PROVENANCE = suite_tables.Provenance(
     agent="dqn",
     command="python launch/suite.py --agent=dqn",
-    versions="Python 3.10.1, rlcomponents 0.1.0",
-    machine="2 cores of Some CPU",
+)
+ORIGIN = suite_origins.Origin(
+    "Python 3.10.1, rlcomponents 0.1.0", "2 cores of Some CPU", "2026-11-30"
 )
 
 
@@ -22,6 +23,8 @@ def test_games_and_seeds_beside_the_published_columns(make_run, tmp_path):
         make_run("minatar:freeway", 0, 25.1),
         make_run("minatar:freeway", 1, 50.2),
     ]
+    for run in runs:
+        suite_origins.write(run.path, ORIGIN)
     markdown, table = write(tmp_path, runs)
     # Normalised: 40 and 80, mean 60; 50 and 100, mean 75. Middle half: 50 and 80.
     assert markdown.splitlines()[:12] == [
@@ -71,8 +74,11 @@ def test_a_suite_of_which_not_all_is_complete(make_run, tmp_path):
         make_run("catch", 0),
         make_run("catch", 1),
     ]
+    suite_origins.write(runs[1].path, ORIGIN)
     markdown, table = write(tmp_path, runs)
-    assert markdown.splitlines()[6:] == [
+    assert markdown.splitlines()[4:] == [
+        "1 run: no record of what made it.",
+        "",
         "| game | seeds | last evaluation | best evaluation | normalised, % | episodes "
         "| agent steps | wall time, s | dqn | gorila |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
