@@ -16,13 +16,15 @@ from typing import NamedTuple
 import psutil
 
 from launch import suite
-from rlcomponents.runs import metrics, run_folder
+from rlcomponents.runs import atomic_files, disk, metrics
 
 FILE = "costs.csv"
-"""Name in the folder of a run; a row for each time that it was started."""
+"""Name in the folder of a run; a row for each time that it was started, blank until the
+end of what was started then."""
 
 COLUMNS = ("wall_secs", "cpu_secs", "peak_memory_bytes")
-"""Of the file. From the start of the first process to the end of the last."""
+"""Of the file. From the start of the first process to the end of the last; memory is
+blank where that was over before the first look at it."""
 
 _PERIOD_SECS = 5.0  # Looking takes milliseconds of CPU a process.
 
@@ -32,52 +34,50 @@ class Costs(NamedTuple):
 
     Attributes:
         cpu_secs: Of all processes, their start and the evaluations included.
-        peak_memory_bytes: PSS of all processes together, where it was highest.
+        peak_memory_bytes: PSS of all processes together, where it was highest. None:
+            the run was over before the first look.
     """
 
     cpu_secs: float
-    peak_memory_bytes: float
+    peak_memory_bytes: float | None
 
 
 class MeasuringRunner(suite.ProcessRunner):
     """Runs commands as `suite.ProcessRunner`, and leaves what each cost in its run.
 
-    A run that goes on after it was not measured is not measured either.
+    A run that goes on after it was not measured is not measured either; nor is one of
+    which a part was not measured to its end, as this process was killed.
     """
 
     def run(self, command: Sequence[str]) -> int:
         """See `suite.Runner`."""
-        path = _run_path(command)
-        is_new = not path.exists()
+        path, is_new = _run_path(command)
+        if not is_new and read(path) is None:
+            return super().run(command)
         file = path / FILE
+        before = _HEADER if is_new else file.read_text()
+        _write(file, before + _BLANK_ROW)
         start_secs, cpu_secs = time.monotonic(), _cpu_secs()
         with _watching_memory() as peaks:
             exit_code = super().run(command)
-        if path.exists() and (is_new or file.exists()):
-            writer = metrics.MetricsWriter(file, COLUMNS)
-            writer.write(
-                {
-                    "wall_secs": time.monotonic() - start_secs,
-                    "cpu_secs": _cpu_secs() - cpu_secs,
-                    "peak_memory_bytes": max(peaks, default=0),
-                }
-            )
-            writer.close()
+        wall_secs, cpu_secs = time.monotonic() - start_secs, _cpu_secs() - cpu_secs
+        peak = max(peaks, default=0) or ""
+        _write(file, f"{before}{wall_secs},{cpu_secs},{peak}\n")
         return exit_code
 
 
 def read(path: pathlib.Path) -> Costs | None:
-    """Returns what a run has cost; None where it was not measured.
+    """Returns what a run has cost; None where it, or a part of it, was not measured.
 
     Args:
         path: Folder of the run.
     """
     rows = metrics.MetricsFile(path / FILE).read_new()
-    if not rows:
+    if not rows or any(row["cpu_secs"] is None for row in rows):
         return None
     return Costs(
         sum(metrics.number(row, "cpu_secs") for row in rows),
-        max(metrics.number(row, "peak_memory_bytes") for row in rows),
+        max(metrics.number(row, "peak_memory_bytes") for row in rows) or None,
     )
 
 
@@ -90,10 +90,21 @@ def memory_bytes(processes: Sequence[psutil.Process]) -> int:
     return total
 
 
-def _run_path(command: Sequence[str]) -> pathlib.Path:
+_HEADER = ",".join(COLUMNS) + "\n"
+_BLANK_ROW = "," * (len(COLUMNS) - 1) + "\n"
+
+
+def _run_path(command: Sequence[str]) -> tuple[pathlib.Path, bool]:
+    """Returns the folder of a run, and whether the run is a new one."""
     flags = dict(word.partition("=")[::2] for word in command)
     path = flags.get("--run_dir") or flags["--resume"]
-    return run_folder.RunFolder(path).path
+    return pathlib.Path(path), "--run_dir" in flags
+
+
+def _write(file: pathlib.Path, text: str) -> None:
+    with disk.Disk().survived(str(file)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        atomic_files.write_bytes(file, text.encode())
 
 
 def _cpu_secs() -> float:

@@ -1,6 +1,8 @@
 """Tests of what a run costs."""
 
 import os
+import signal
+import subprocess
 import sys
 
 import psutil
@@ -38,6 +40,37 @@ def test_what_a_run_costs_adds_up_over_its_starts(measured):
 def test_a_run_that_began_unmeasured_stays_so(measured, tmp_path):
     (tmp_path / "run").mkdir()
     assert measured(flag="resume") is None
+
+
+def test_a_run_of_which_a_part_was_killed_hard_is_not_measured(measured, tmp_path):
+    measured()
+    kill = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+    path = tmp_path / "run"
+    measuring = (
+        "import sys\nfrom experiments import costs\n"
+        f"costs.MeasuringRunner().run([sys.executable, '-c', {kill!r}, "
+        f"'--resume={path}'])"
+    )
+    killed = subprocess.run([sys.executable, "-c", measuring])
+    assert killed.returncode == -signal.SIGKILL
+    assert costs.read(path) is None
+    assert measured(flag="resume") is None  # Nor does it become so.
+
+
+def test_a_run_that_begins_anew_is_measured_anew(measured, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / costs.FILE).write_text(
+        "wall_secs,cpu_secs,peak_memory_bytes\n,,\n"
+    )
+    assert measured().cpu_secs > 0
+
+
+def test_a_run_that_is_over_before_the_first_look_has_no_peak(measured, tmp_path):
+    assert measured().peak_memory_bytes is None
+    (tmp_path / costs.FILE).write_text(
+        "wall_secs,cpu_secs,peak_memory_bytes\n1.0,2.0,0\n"
+    )
+    assert costs.read(tmp_path).peak_memory_bytes is None  # As it was written once.
 
 
 def test_the_peak_is_the_highest_of_all_starts(tmp_path):

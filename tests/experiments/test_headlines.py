@@ -103,6 +103,18 @@ def test_costs_are_means_over_runs_by_agent_step(leave):
     assert "Not measured: a3c." in text
 
 
+def test_runs_that_were_over_too_soon_are_in_no_mean_of_memory(leave):
+    for suite, peaks in (("dqn", (4_000_000, "")), ("a3c", ("", 0))):
+        for seed, peak in enumerate(peaks):
+            path = leave(suite, BREAKOUT, seed, (1_000, 1.0, 1.0))
+            (path / costs.FILE).write_text(
+                f"wall_secs,cpu_secs,peak_memory_bytes\n1.0,1.0,{peak}\n"
+            )
+    text = page()
+    assert "| dqn | 2 | 4 | 1.00 | 50 |" in text
+    assert "| a3c | 2 |  | 1.00 | 50 |" in text
+
+
 def test_without_any_suite_it_says_what_to_run(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
@@ -127,6 +139,16 @@ def test_a_damaged_run_is_one_sentence(leave, capsys, name, contents, expected):
     error = capsys.readouterr().err
     assert f"{path}" in error
     assert expected in error
+
+
+def test_a_page_that_cannot_be_written_is_refused(leave, capsys):
+    leave("dqn", BREAKOUT, 0, (100, 1.0, 1.0))
+    pathlib.Path("out/table.md").mkdir(parents=True)
+    with pytest.raises(SystemExit, match="2"):
+        headlines.main(["--out=out"])
+    error = capsys.readouterr().err
+    assert "--out is 'out', which cannot be written ([Errno 21] Is a directory" in error
+    assert error.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_refused(leave, capsys):
