@@ -5,10 +5,11 @@
 A panel for each environment; several runs as their mean with its 95 % interval.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agents import setting_checks
 from launch import command_line
@@ -37,19 +38,39 @@ def main(argv: Sequence[str]) -> int:
     with command_line.bad_input_refused():
         setting_checks.check(flags, {"over": setting_checks.one_of(tuple(curves.AXES))})
         out = pathlib.Path(flags.out)
-        if out.suffix not in curves.SUFFIXES:
-            raise ValueError(
-                f"--out is {flags.out!r}: it must end in "
-                f"{' or '.join(curves.SUFFIXES)}."
-            )
-        if not out.parent.is_dir():
-            raise ValueError(
-                f"--out is {flags.out!r}: there is no folder {out.parent}; make it."
-            )
+        with _disk_errors_refused(out):
+            _check_out(out)
         bands = curves.bands([curves.read(path, flags.over) for path in run_dirs])
-        curves.draw(out, bands, flags.over)
+        with _disk_errors_refused(out):
+            curves.draw(out, bands, flags.over)
     print(f"Curves of {len(run_dirs)} runs: {out}")
     return 0
+
+
+def _check_out(out: pathlib.Path) -> None:
+    if out.suffix not in curves.SUFFIXES:
+        raise ValueError(
+            f"--out is {str(out)!r}: it must end in {' or '.join(curves.SUFFIXES)}."
+        )
+    if out.is_dir():
+        raise ValueError(
+            f"--out is {str(out)!r}, a folder: give the file of a picture."
+        )
+    if not out.parent.is_dir():
+        raise ValueError(
+            f"--out is {str(out)!r}: there is no folder {out.parent}; make it."
+        )
+
+
+@contextlib.contextmanager
+def _disk_errors_refused(out: pathlib.Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"--out is {str(out)!r}, which cannot be written ({error.strerror}): "
+            "choose another."
+        ) from error
 
 
 if __name__ == "__main__":

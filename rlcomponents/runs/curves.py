@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlcomponents.runs import atomic_files, curve, metrics
+from rlcomponents.runs import atomic_files, curve, metrics, summary
 from rlcomponents.runs import run_folder as run_folder_lib
 
 AXES = {
@@ -102,7 +102,9 @@ def read(path: str | pathlib.Path, over: str) -> RunCurve:
 def bands(curves: Sequence[RunCurve], *, seed: int = 0) -> dict[str, list[Band]]:
     """Joins runs that differ in their seed only, and cuts them to their common stretch.
 
-    Between evaluations returns are interpolated linearly.
+    Between evaluations returns are interpolated linearly. Runs without a stretch in
+    common become one point: where the first of them ends, before which each keeps its
+    first return, or in the middle of runs that have one evaluation each.
 
     Args:
         curves: Of runs, in any order.
@@ -110,9 +112,6 @@ def bands(curves: Sequence[RunCurve], *, seed: int = 0) -> dict[str, list[Band]]
 
     Returns:
         By environment, one band for each agent and settings.
-
-    Raises:
-        ValueError: Runs of one band have no stretch in common.
     """
     by_environment: dict[str, dict[str, list[RunCurve]]] = {}
     for one in curves:
@@ -190,6 +189,10 @@ def draw(
 
 def _frames_per_step(folder: run_folder_lib.RunFolder) -> float:
     frames = curve.frames_per_step(metrics.read_last(folder.program_csv))
+    if frames is None and folder.summary_json.exists():  # All that is kept of a run.
+        ending = summary.read(folder.summary_json)
+        if ending.agent_steps:
+            frames = ending.environment_frames / ending.agent_steps
     if frames is None:
         raise ValueError(
             f"{folder.program_csv} counts no step yet: wait until the run has begun."
@@ -222,12 +225,12 @@ def _band(label: str, curves: Sequence[RunCurve], seed: int) -> Band:
         return Band(label, 1, curves[0].positions, curves[0].returns, None)
     start = max(one.positions[0] for one in curves)
     end = min(one.positions[-1] for one in curves)
-    if start > end:
-        raise ValueError(
-            f"Of the {len(curves)} runs of {label}, one begins at {start:g} and "
-            f"another ends at {end:g}: give runs that have a stretch in common."
-        )
-    positions = np.linspace(start, end, _NUM_POINTS)
+    if start < end:
+        positions = np.linspace(start, end, _NUM_POINTS)
+    elif all(len(one.positions) == 1 for one in curves):
+        positions = np.array([np.mean([one.positions[0] for one in curves])])
+    else:
+        positions = np.array([end])
     returns = np.stack(
         [np.interp(positions, one.positions, one.returns) for one in curves]
     )  # [num_runs, num_points]
@@ -245,7 +248,9 @@ def _draw_band(axes: Any, band: Band, colour: str) -> None:
         marker="." if len(band.positions) == 1 else None,
         label=f"{band.label} ({runs})",
     )
-    if band.interval is not None:
+    if band.interval is not None and len(band.positions) == 1:
+        axes.vlines(band.positions, *band.interval, color=colour, alpha=0.5)
+    elif band.interval is not None:
         axes.fill_between(
             band.positions, *band.interval, color=colour, alpha=0.15, linewidth=0
         )

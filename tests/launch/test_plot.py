@@ -27,6 +27,9 @@ def test_curves_of_runs_are_drawn_into_a_file(empty_folder, capsys):
     [
         (["first", "--out=a.gif"], "--out is 'a.gif': it must end in .png or .svg."),
         (["first", "--out=no/a.png"], "there is no folder no; make it."),
+        (["first", "--out=folder.svg"], "--out is 'folder.svg', a folder: give the"),
+        (["first", f"--out={'a' * 250}.svg"], "cannot be written (File name too long)"),
+        (["first", f"--out={'a' * 300}.svg"], "cannot be written (File name too long)"),
         (["first", "--over=hours"], "it must be one of agent_steps, "),
         (["second"], "second holds no run"),
         ([], "The following arguments are required: RUN_DIR"),
@@ -34,6 +37,7 @@ def test_curves_of_runs_are_drawn_into_a_file(empty_folder, capsys):
 )
 def test_bad_input_is_refused_in_a_sentence(empty_folder, capsys, argv, sentence):
     make_run("first", seed=1)
+    (empty_folder / "folder.svg").mkdir()
     with pytest.raises(SystemExit, match="2"):
         plot.main(argv)
     output = capsys.readouterr()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlcomponents.runs import curves, metrics, run_folder
+from rlcomponents.runs import curves, metrics, run_folder, summary
 
 
 def make_run(path, rows, *, frames_per_step=4, **config):
@@ -46,6 +46,23 @@ def test_a_run_is_read_over_each_axis(tmp_path, over, positions):
     assert one.positions.tolist() == positions
     assert one.returns.tolist() == [-1.0, 0.5]
     assert one.config["agent"] == "dqn"
+
+
+def test_frames_of_a_run_of_which_only_the_small_files_are_kept(tmp_path):
+    path = make_run(tmp_path, [(100, -1.0), (200, 0.5)])
+    run_folder.RunFolder(path).program_csv.unlink()
+    with pytest.raises(ValueError, match="counts no step yet"):
+        curves.read(path, "environment_frames")
+    ending = summary.Summary(
+        reason="max_steps",
+        environment="catch",
+        agent="dqn",
+        agent_steps=210,
+        environment_frames=840,
+    )
+    summary.write(run_folder.RunFolder(path).summary_json, ending)
+    one = curves.read(path, "environment_frames")
+    assert one.positions.tolist() == [400, 800]
 
 
 def test_a_run_without_an_evaluation_is_refused(tmp_path):
@@ -132,14 +149,27 @@ def test_each_environment_has_lines_of_its_own():
     assert bands["atari:pong"][0].means.tolist() == [5.0, 5.0]
 
 
-def test_seeds_that_share_no_stretch_are_refused():
-    with pytest.raises(ValueError, match=r"begins at 200 and another ends at 100"):
-        curves.bands(
-            [
-                run_curve([0, 100], [0.0, 1.0], seed=1),
-                run_curve([200, 300], [0.0, 1.0], seed=2),
-            ]
-        )
+def test_seeds_with_one_evaluation_each_are_a_point_in_the_middle_of_them():
+    ((band,),) = curves.bands(
+        [
+            run_curve([30_005], [1.0], seed=1),
+            run_curve([30_012], [2.0], seed=2),
+        ]
+    ).values()
+    assert band.positions.tolist() == [30_008.5]
+    assert band.means.tolist() == [1.5]
+    assert band.interval[:, 0].tolist() == [1.0, 2.0]  # The bootstrap draws both.
+
+
+def test_seeds_that_share_no_stretch_are_a_point_where_the_first_of_them_ends():
+    ((band,),) = curves.bands(
+        [
+            run_curve([0, 50, 100], [0.0, 0.5, 1.0], seed=1),
+            run_curve([200, 300], [3.0, 9.0], seed=2),
+        ]
+    ).values()
+    assert band.positions.tolist() == [100]
+    assert band.means.tolist() == [2.0]  # Of 1, and of the other's first.
 
 
 # ------------------------------------------------------------------------------ drawing
@@ -154,6 +184,8 @@ def test_a_picture_is_written(tmp_path, name, start):
             run_curve([0, 1], [0.0, 1.0], seed=1),
             run_curve([0, 1], [0.5, 1.5], seed=2),
             run_curve([0, 1], [0.5, 1.5], environment="atari:pong"),
+            run_curve([1], [0.5], seed=1, environment="control:cartpole:balance"),
+            run_curve([2], [1.5], seed=2, environment="control:cartpole:balance"),
         ]
     )
     curves.draw(tmp_path / name, bands, "wall_secs")
