@@ -76,10 +76,12 @@ bench-scaling: $(INSTALLED)  ## Measures 1 to 16 bundles (ten minutes), and pred
 	@$(BIN)/python benchmarks/bench_scaling.py $(BENCH_FLAGS)
 	@$(BIN)/python benchmarks/predict_scaling.py build/scaling.json $(SCALING_FLAGS)
 
-# In the order of their length; each goes on where it stopped, also where others fail.
+# The long ones last; each goes on where it stopped, also where others fail.
+SCALING_GAME := --environment=minatar:breakout --score=3 --max_steps=400000 --evaluation_period_steps=20000
 results: $(INSTALLED)  ## Runs the experiments behind docs/results, one after another (hours); goes on where it stopped.
-	@failed=0; for script in learning_rates exploration scaling_workers minatar_suites headlines; do \
-	  echo "== $$script"; $(BIN)/python "experiments/$$script.py" || failed=1; \
+	@failed=0; for call in learning_rates.py exploration.py scaling_workers.py \
+	  "scaling_workers.py $(SCALING_GAME)" minatar_suites.py headlines.py; do \
+	  echo "== $$call"; $(BIN)/python experiments/$$call || failed=1; \
 	done; exit $$failed
 
 check: lint types imports docs test  ## Everything that a change must pass.
