@@ -23,6 +23,7 @@ from rlcomponents.runs import (
     metrics,
     node_state,
     run_folder,
+    summary,
 )
 
 _COUNTS = ("agent_steps", "episodes", "updates")
@@ -77,7 +78,8 @@ def check(
     Raises:
         ValueError: In one sentence: there is no run of this agent, a setting cannot
             change, no checkpoint is intact, or the run is complete: it has taken all
-            its steps, and has had its last evaluation.
+            its steps, and has had its last evaluation. One whose summary does not say
+            so, as it was ended in the moment between, goes on to its end.
     """
     settings = folder.read_config()
     found = settings.pop("agent", None)
@@ -102,7 +104,11 @@ def check(
         )
     parts, facts = checkpoints.load(path)
     agent_steps = int(facts["agent_steps"])
-    if agent_steps >= config.max_steps and _is_evaluated(folder, config.max_steps):
+    if (
+        agent_steps >= config.max_steps
+        and _is_evaluated(folder, config.max_steps)
+        and (changes or summary.is_complete(folder.summary_json, config.max_steps))
+    ):
         raise ValueError(
             f"The run in {folder.path} has taken {agent_steps:,} of its "
             f"{config.max_steps:,} steps: give a larger --max_steps to go on."

@@ -292,7 +292,11 @@ def _write_ending(
     earlier_restarts: Sequence[dict[str, Any]],
 ) -> tuple[summary.Summary, pathlib.Path]:
     """Returns the summary as it is in the end, and where the curve is."""
-    if ending.exit_code != endings.FINISHED:
+    # Who ends a program that is about to end takes nothing from its result.
+    is_complete = ending.exit_code != endings.NODE_DIED and summary.is_complete(
+        folder.summary_json, config.max_steps
+    )
+    if ending.exit_code != endings.FINISHED and not is_complete:
         reason = f"{ending.reason}: {ending.node}" if ending.node else ending.reason
         summary.set_ending(
             folder.summary_json, reason, agent=agent, environment=config.environment

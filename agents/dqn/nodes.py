@@ -26,6 +26,7 @@ class Agent(acme_core.Worker):
         coordinator: coordinators.Coordinator,
         *,
         max_steps: int,
+        is_spent: bool,
         save: Callable[[bool], None],
         save_period_secs: float,
         stop_program: Callable[[], None],
@@ -39,6 +40,7 @@ class Agent(acme_core.Worker):
             evaluator: Looks once a period whether an evaluation is due.
             coordinator: Does one round a period.
             max_steps: Agent steps after which the bundle stands still.
+            is_spent: Whether it had taken them when the run was saved.
             save: Saves what the node goes on from when it starts again; is told whether
                 the work is over.
             save_period_secs: Seconds from one save to the next.
@@ -57,7 +59,7 @@ class Agent(acme_core.Worker):
         self._save_period_secs = save_period_secs
         self._next_save_secs = time.monotonic() + save_period_secs
         self._next_round_secs = 0.0
-        self._is_spent = False
+        self._is_spent = is_spent
 
     def step(self) -> bool:
         """Takes one agent step, and what else is due.
@@ -148,6 +150,7 @@ def make_agent(
         evaluator,
         coordinator,
         max_steps=config.max_steps,
+        is_spent=bundle.store.statistics().steps >= config.max_steps,
         save=save,
         save_period_secs=config.checkpoint_period_secs,
         stop_program=stop_program,

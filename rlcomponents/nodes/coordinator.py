@@ -127,18 +127,12 @@ class Coordinator(acme_core.Worker):
         self._last_row = row
         if not (self._is_starting(statistics) and self._goes_on):
             self._write_row(row)
-        # Workers stand still once the steps are taken; the last evaluation comes then.
-        at_end = (
-            self._is_spent(statistics)
-            and self._evaluation.get("final") == 1
-            # Not that of a smaller budget, which the run has gone on from.
-            and metrics.number(self._evaluation, "agent_steps") >= self._max_steps
-        )
+        at_end = self._is_at_end(statistics)
         is_due = self._clock() >= self._next_checkpoint_secs
         if at_end or (is_due and statistics.updates):
             self._save(statistics)
             self._next_checkpoint_secs = self._clock() + self._checkpoint_period_secs
-        self._write_summary("max_steps" if at_end else "running", row)
+        self._write_summary(summary.MAX_STEPS if at_end else "running", row)
         return at_end
 
     def run(self) -> None:
@@ -169,7 +163,9 @@ class Coordinator(acme_core.Worker):
             self._write_row(row)
         if statistics.updates:
             self._save(statistics)
-        self._write_summary("stopped", row)
+        # A stop between the last evaluation and the next round changes no result.
+        at_end = self._is_at_end(statistics)
+        self._write_summary(summary.MAX_STEPS if at_end else "stopped", row)
 
     def close(self) -> None:
         """Closes the files."""
@@ -218,6 +214,15 @@ class Coordinator(acme_core.Worker):
 
     def _is_spent(self, statistics: core.StoreStatistics) -> bool:
         return statistics.steps >= self._max_steps
+
+    def _is_at_end(self, statistics: core.StoreStatistics) -> bool:
+        # Workers stand still once the steps are taken; the last evaluation comes then.
+        return (
+            self._is_spent(statistics)
+            and self._evaluation.get("final") == 1
+            # Not that of a smaller budget, which the run has gone on from.
+            and metrics.number(self._evaluation, "agent_steps") >= self._max_steps
+        )
 
     def _write_row(self, row: Mapping[str, Any]) -> None:
         self._writer.write(row)

@@ -11,6 +11,9 @@ import numpy as np
 
 from rlcomponents.runs import atomic_files
 
+MAX_STEPS = "max_steps"
+"""Reason of a run that took all its steps, and has had its last evaluation."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Summary:
@@ -92,6 +95,22 @@ def read(path: pathlib.Path) -> Summary:
         return Summary(**json.loads(path.read_text()))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path} is not the summary of a run ({error}).") from error
+
+
+def is_complete(path: pathlib.Path, max_steps: int) -> bool:
+    """Returns whether a summary, if there is one, says that a run is complete.
+
+    Args:
+        path: The summary. One of before the run went on with more steps says nothing.
+        max_steps: Of the run.
+
+    Raises:
+        ValueError: The file is no summary.
+    """
+    if not path.exists():
+        return False
+    summary = read(path)
+    return summary.reason == MAX_STEPS and summary.agent_steps >= max_steps
 
 
 def set_ending(

@@ -24,7 +24,7 @@ from rlcomponents.parameters import (
     snapshots,
     update_rules,
 )
-from rlcomponents.runs import checkpoints, metrics, node_state, run_folder
+from rlcomponents.runs import checkpoints, metrics, node_state, run_folder, summary
 
 LAYOUT = layouts.ParameterLayout(["w", "b"], [[2, 3], [5]])
 INITIAL = np.arange(LAYOUT.num_parameters, dtype=np.float32)
@@ -97,6 +97,18 @@ class Run:
             agent_steps=self.store.statistics().steps,
             mean_return=1.0,
             final=1,
+        )
+
+    def end(self, reason):
+        """Writes the summary."""
+        summary.write(
+            self.folder.summary_json,
+            summary.Summary(
+                reason=reason,
+                environment="catch",
+                agent=self.agent,
+                agent_steps=self.store.statistics().steps,
+            ),
         )
 
     def save_node(self, name="worker-0", *, ended=False):
@@ -495,9 +507,25 @@ def test_a_run_that_has_taken_all_its_steps_needs_more_of_them(run):
     run.learn()
     run.save()
     run.evaluate_at_the_end()
+    run.end("max_steps")
     sentence = "has taken 50 of its 50 steps: give a larger --max_steps"
     refused(run, sentence, max_steps=50)
     run.resume(max_steps=51)
+
+
+def test_a_run_that_is_complete_needs_more_steps_only_if_its_summary_says_so(tmp_path):
+    config = A3CConfig(environment="catch", max_steps=STEPS_EACH)
+    run = Run(tmp_path / "run", config, "a3c")
+    run.learn()
+    run.save()
+    run.evaluate_at_the_end()
+    assert run.check().agent_steps == STEPS_EACH  # Killed before there was one.
+    for reason in ("running", "stopped", "interrupted"):
+        run.end(reason)
+        assert run.check().agent_steps == STEPS_EACH
+    refused(run, "give a larger --max_steps", learning_rate=0.5)  # Not what it had.
+    run.end("max_steps")
+    refused(run, "has taken 50 of its 50 steps: give a larger --max_steps")
 
 
 def test_a_run_that_was_stopped_in_its_last_evaluation_goes_on_with_that(run):

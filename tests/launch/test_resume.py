@@ -165,6 +165,32 @@ def test_a_run_that_is_interrupted_in_its_last_evaluation_goes_on_with_that(
 
 @pytest.mark.integration
 @pytest.mark.timeout(240)
+@pytest.mark.parametrize("which", ["a3c", "dqn", "gorila, more bundles and shards"])
+def test_a_run_that_was_ended_right_after_its_last_evaluation_is_complete_when_resumed(
+    start, tmp_path, which
+):
+    agent, flags, _ = AGENTS[which]
+    folder = run_folder.RunFolder(tmp_path / "run")
+    settings = ("--environment=catch", "--run_dir=run", "--max_steps=500", *flags)
+    last_words = "--final_evaluation_episodes=3"
+    assert start(agent, tmp_path, *settings, last_words).wait()[0] == 0
+    complete = summary.read(folder.summary_json)
+    # As a kill leaves it: nothing of the last second is in the summary.
+    summary.write(
+        folder.summary_json,
+        summary.Summary(reason="running", environment="catch", agent=agent),
+    )
+    exit_code, output, errors = start(agent, tmp_path, "--resume=run").wait()
+    assert exit_code == 0, errors
+    assert "Ended (max_steps)" in output
+    result = summary.read(folder.summary_json)
+    assert (result.reason, result.evaluation_episodes) == ("max_steps", 3)
+    assert result.agent_steps == complete.agent_steps
+    assert result.evaluation_return == complete.evaluation_return
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(240)
 def test_a_run_that_is_going_on_is_not_resumed_beside_itself(start, tmp_path):
     folder = run_folder.RunFolder(tmp_path / "run")
     first = start("a3c", tmp_path, *CATCH)

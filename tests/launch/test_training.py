@@ -194,6 +194,19 @@ def test_an_interruption_is_in_the_summary_with_what_was_done(
     assert "Ended (interrupted): 77 agent steps" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("agent_steps", "reason"), [(100, "max_steps"), (99, "interrupted")]
+)
+def test_an_interruption_of_a_run_that_was_complete_is_not_its_ending(
+    launched, empty_folder, agent_steps, reason
+):
+    # With fewer steps the summary is that of before the run went on to more.
+    launched.result = dataclasses.replace(launched.result, agent_steps=agent_steps)
+    launched.ending = endings.Ending(130, "interrupted")
+    assert main(["--environment=catch", "--run_dir=run", "--max_steps=100"]) == 130
+    assert summary.read(empty_folder / "run" / "summary.json").reason == reason
+
+
 def test_a_death_is_in_the_summary_and_its_lines_stay_the_last(
     launched, empty_folder, capsys
 ):
@@ -379,6 +392,25 @@ def test_a_resumed_run_has_the_settings_that_it_had_but_for_those_given(
         "Resuming from run/checkpoints/step_000000000050: 50 agent steps, 40 updates; "
         "learning_rate is now 0.5 (was 0.05)."
     )
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "running"])
+def test_a_complete_run_whose_summary_does_not_say_so_is_ended_by_resuming_it(
+    launched, empty_folder, capsys, reason
+):
+    flags = ["--environment=catch", "--run_dir=run", "--max_steps=50"]
+    launched.result = dataclasses.replace(launched.result, reason=reason)
+    main(flags)
+    save_checkpoint("run", 50)
+    metrics.MetricsWriter(
+        run_folder.RunFolder("run").evaluation_csv, metrics.EVALUATION_COLUMNS
+    ).write({"agent_steps": 50, "mean_return": 1.0, "final": 1})
+    launched.result = dataclasses.replace(launched.result, reason="max_steps")
+    capsys.readouterr()
+    assert main(["--resume=run"]) == 0
+    assert "Ended (max_steps)" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):  # That was all.
+        main(["--resume=run"])
 
 
 def test_restarts_of_every_part_of_a_run_are_in_its_summary(launched, interrupted):

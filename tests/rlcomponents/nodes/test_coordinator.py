@@ -420,6 +420,16 @@ def test_a_stop_from_elsewhere_saves_and_sums_up(program):
     assert program.checkpoints() == ["step_000000000011"]
 
 
+def test_a_stop_after_the_last_evaluation_takes_nothing_from_the_run(program):
+    coordinator = program.coordinator(wait_for_stop=fakes.StopAfter(0))
+    program.learn(MAX_STEPS)
+    program.evaluate(MAX_STEPS, 2.0, final=1)
+    coordinator.run()
+    assert program.summary().reason == "max_steps"
+    assert program.summary().evaluation_return == 2.0
+    assert len(program.checkpoints()) == 1
+
+
 def test_a_stop_before_the_first_update_saves_nothing(program):
     program.coordinator(wait_for_stop=fakes.StopAfter(0)).run()
     assert program.summary().reason == "stopped"
