@@ -45,6 +45,8 @@ class Plan(NamedTuple):
         statistics: Optimiser statistics of workers' own, by the name of the file.
         dropped_replays: Replays that this run has no place for.
         dropped_statistics: Files of statistics of workers that there are no more.
+        unreached_bests: Best parameters of evaluations after the checkpoint, with what
+            they are to be called.
     """
 
     folder: run_folder.RunFolder
@@ -59,6 +61,7 @@ class Plan(NamedTuple):
     statistics: dict[str, Mapping[str, Any]]
     dropped_replays: list[pathlib.Path]
     dropped_statistics: list[str]
+    unreached_bests: list[tuple[pathlib.Path, pathlib.Path]]
 
 
 def check(
@@ -139,6 +142,7 @@ def check(
             if entry.is_dir() and entry.name not in config.replay_states
         ),
         dropped_statistics=sorted(statistics.keys() - set(config.statistics_states)),
+        unreached_bests=_unreached_bests(folder, agent_steps),
     )
 
 
@@ -157,6 +161,8 @@ def prepare(plan: Plan) -> None:
     _write_nodes(plan)
     for replay in plan.dropped_replays:
         shutil.rmtree(replay)
+    for best, target in plan.unreached_bests:
+        best.rename(target)
     _cut_rows(plan)
     folder.write_config({"agent": plan.agent, **dataclasses.asdict(plan.config)})
 
@@ -179,6 +185,12 @@ def describe(plan: Plan) -> str:
         words.append(
             "dropped, since there is no such worker now: the optimiser statistics of "
             f"{len(workers)} ({', '.join(workers)})"
+        )
+    if plan.unreached_bests:
+        names = ", ".join(str(target) for _, target in plan.unreached_bests)
+        words.append(
+            "set aside, since the run has not come to this evaluation now: the best "
+            f"parameters, as {names}"
         )
     return "; ".join(words) + "."
 
@@ -206,6 +218,30 @@ def _is_evaluated(folder: run_folder.RunFolder, max_steps: int) -> bool:
     last = metrics.read_last(folder.evaluation_csv)
     steps = metrics.number(last, "agent_steps")
     return metrics.number(last, "final") == 1 and steps >= max_steps
+
+
+def _unreached_bests(
+    folder: run_folder.RunFolder, agent_steps: int
+) -> list[tuple[pathlib.Path, pathlib.Path]]:
+    """Finds best parameters whose evaluation is not among the rows that stay.
+
+    They would be the best for good of a run that tells of another best evaluation.
+    """
+    rows = metrics.MetricsFile(folder.evaluation_csv).read_new()
+    evaluated_steps = {metrics.number(row, "agent_steps") for row in rows}
+    return [
+        (path, _free_path(folder.checkpoints / f"best_of_{path.name}"))
+        for steps, path in checkpoints.listed(folder.best_checkpoint)
+        if steps > agent_steps or steps not in evaluated_steps
+    ]
+
+
+def _free_path(path: pathlib.Path) -> pathlib.Path:
+    free, number = path, 1
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
 
 
 def _write_arrays(plan: Plan) -> None:

@@ -13,7 +13,8 @@ class BestParameters:
     """Saves what was evaluated where it is better than all before. For one thread.
 
     Over all lives of the evaluator, and over resumed runs: what is in the folder says
-    how good it is.
+    how good it is. A run that is resumed from a checkpoint before the best one has not
+    come that far; so the best one before each checkpoint of the run is kept as well.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class BestParameters:
             disk: Says where the disk takes no more. None: on the screen.
         """
         self._directory = folder.best_checkpoint
+        self._checkpoints = folder.checkpoints
         self._facts = facts
         self._disk = disk or disks.Disk()
         self._mean_return = -math.inf
@@ -67,6 +69,19 @@ class BestParameters:
                     "num_parameter_shards": 1,
                     "mean_return": mean_return,
                 },
-                num_kept=1,
+                num_kept=self._num_kept(snapshot.steps),
             )
             self._mean_return = mean_return
+
+    def _num_kept(self, steps: int) -> int:
+        """Returns how many are needed, with the one of these steps.
+
+        Those newer than the oldest checkpoint of the run, and one at or before that.
+        """
+        saved = checkpoints.listed(self._checkpoints)
+        if not saved:
+            return 1
+        oldest_steps, _ = saved[0]
+        bests = [steps, *(each for each, _ in checkpoints.listed(self._directory))]
+        num_newer = sum(each > oldest_steps for each in bests)
+        return num_newer + 1 if steps > oldest_steps else max(1, num_newer)

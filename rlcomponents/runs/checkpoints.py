@@ -27,7 +27,10 @@ from rlcomponents import array_files
 from rlcomponents.runs import atomic_files
 
 BEST = "best"
-"""Name of the folder among a run's checkpoints that has the best by evaluation."""
+"""Name of the folder among a run's checkpoints whose newest is the best by evaluation.
+
+It keeps older ones as long as the run may be resumed from before the newest.
+"""
 
 _FORMAT = "rlcomponents 2"
 _MANIFEST = "manifest.json"
@@ -189,6 +192,19 @@ def read_manifest(path: pathlib.Path) -> dict[str, Any]:
     return dict(json.loads((path / _MANIFEST).read_text()))
 
 
+def listed(directory: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
+    """Returns agent steps and path of all that is named as a checkpoint, oldest first.
+
+    Whether they are intact is not looked at.
+    """
+    found = []
+    for path in directory.glob("step_*"):
+        match = _NAME.fullmatch(path.name)
+        if match:
+            found.append((int(match[1]), int(match[2] or 1), path))
+    return [(agent_steps, path) for agent_steps, _, path in sorted(found)]
+
+
 def set_aside_newer(directory: pathlib.Path, path: pathlib.Path) -> None:
     """Renames checkpoints newer than `path`, so that those to come are the newest.
 
@@ -230,12 +246,7 @@ def _free_path(directory: pathlib.Path, agent_steps: int) -> pathlib.Path:
 
 def _sorted_paths(directory: pathlib.Path) -> list[pathlib.Path]:
     """Everything named like a checkpoint, oldest first."""
-    found = []
-    for path in directory.glob("step_*"):
-        match = _NAME.fullmatch(path.name)
-        if match:
-            found.append((int(match[1]), int(match[2] or 1), path))
-    return [path for _, _, path in sorted(found)]
+    return [path for _, path in listed(directory)]
 
 
 def _fault(path: pathlib.Path, *, thorough: bool = False) -> str | None:

@@ -141,12 +141,12 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> pathlib.Path:
-        """Folder of `step_<agent steps>/`, and of `best/` with one of that kind."""
+        """Folder of `step_<agent steps>/`, and of `best/` with some of that kind."""
         return self.path / "checkpoints"
 
     @property
     def best_checkpoint(self) -> pathlib.Path:
-        """Folder of the one checkpoint with the best evaluation so far."""
+        """Folder of the checkpoint with the best evaluation so far, its newest."""
         return self.checkpoints / checkpoints.BEST
 
     @property

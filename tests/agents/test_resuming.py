@@ -14,7 +14,7 @@ from agents.async_q.config import AsyncQConfig
 from agents.dqn.config import DQNConfig
 from agents.gorila_dqn.config import GorilaConfig
 from rlcomponents import array_files, schedules
-from rlcomponents.nodes import program_checkpoints
+from rlcomponents.nodes import best_parameters, program_checkpoints
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import (
     local_store,
@@ -300,6 +300,68 @@ def test_rows_of_what_comes_again_are_dropped(run):
     assert run.steps_in(run.folder.program_csv) == kept
     assert run.steps_in(run.folder.evaluation_csv) == kept
     assert run.steps_in(run.folder.metrics / "worker-0.csv") == kept
+
+
+def offer(run, mean_return):
+    """Offers what was evaluated last as the best, as the evaluator does."""
+    best_parameters.BestParameters(run.folder, facts={}).offer(
+        run.store.pull(), mean_return
+    )
+
+
+def bests(run):
+    return [steps for steps, _ in checkpoints.listed(run.folder.best_checkpoint)]
+
+
+def test_the_best_of_what_is_cut_is_set_aside_and_the_one_before_is_the_best(run):
+    run.learn()
+    offer(run, 0.5)
+    run.learn()
+    offer(run, 0.7)
+    run.save()
+    run.learn()
+    offer(run, 0.9)
+    vector = run.store.pull().vector
+    assert bests(run) == [100, 150]
+    plan = run.resume()
+    assert bests(run) == [100]
+    target = run.folder.checkpoints / "best_of_step_000000000150"
+    parts, facts = checkpoints.load(target)
+    assert facts["mean_return"] == 0.9
+    np.testing.assert_array_equal(parts["parameters_0"]["parameters"], vector)
+    assert resuming.describe(plan).endswith(
+        "; set aside, since the run has not come to this evaluation now: the best "
+        f"parameters, as {target}."
+    )
+    assert checkpoints.latest(run.folder.checkpoints) == plan.checkpoint
+    # What beats the evaluations that there are now is the best again.
+    offer(run, 0.8)
+    assert bests(run) == [100, 150]
+
+
+def test_bests_that_were_set_aside_at_the_same_step_are_all_there(run):
+    run.learn()
+    run.save()
+    run.learn()
+    for mean_return in (0.9, 0.8):
+        offer(run, mean_return)
+        run.resume()
+    returns = [
+        checkpoints.load(path)[1]["mean_return"]
+        for path in sorted(run.folder.checkpoints.glob("best_of_*"))
+    ]
+    assert returns == [0.9, 0.8]
+    assert bests(run) == []
+
+
+def test_the_best_of_an_evaluation_that_was_never_reported_is_set_aside(run):
+    run.learn()
+    run.folder.evaluation_csv.unlink()  # Killed between the two.
+    offer(run, 0.9)
+    run.save()
+    run.resume()
+    assert bests(run) == []
+    assert (run.folder.checkpoints / "best_of_step_000000000050").is_dir()
 
 
 def test_settings_that_can_change_do(run):

@@ -51,6 +51,32 @@ def test_what_an_earlier_life_kept_is_to_be_beaten(folder):
     assert kept(folder) == (30, 3.0)
 
 
+def save_run(folder, agent_steps):
+    checkpoints.save(
+        folder.checkpoints, agent_steps=agent_steps, parts={}, facts={}, num_kept=2
+    )
+
+
+def test_the_best_before_each_checkpoint_of_the_run_is_kept_too(folder):
+    best = keeper(folder)
+
+    def bests():
+        return [steps for steps, _ in checkpoints.listed(folder.best_checkpoint)]
+
+    best.offer(snapshot(10), 1.0)
+    best.offer(snapshot(20), 2.0)
+    assert bests() == [20]  # There is nothing yet to go back to.
+    save_run(folder, 25)
+    best.offer(snapshot(30), 3.0)
+    best.offer(snapshot(40), 4.0)
+    save_run(folder, 45)
+    best.offer(snapshot(50), 5.0)
+    assert bests() == [20, 30, 40, 50]
+    save_run(folder, 55)  # That of 25 is gone.
+    best.offer(snapshot(60), 6.0)
+    assert bests() == [40, 50, 60]
+
+
 def test_a_return_that_is_no_number_is_not_the_best(folder):
     keeper(folder).offer(snapshot(10), float("nan"))
     assert not folder.best_checkpoint.exists()
