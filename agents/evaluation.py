@@ -4,8 +4,7 @@ from agents import run_nodes, saved_policy
 from agents.run_config import RunConfig
 from rlcomponents import core, seeding, specs
 from rlcomponents.actors import store_sync
-from rlcomponents.nodes import best_parameters, evaluation_videos
-from rlcomponents.nodes import coordinator as coordinators
+from rlcomponents.nodes import best_parameters, evaluation_videos, wall_time
 from rlcomponents.nodes import evaluator as evaluators
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import metrics, run_folder
@@ -36,7 +35,6 @@ def make_evaluator(
     )
     folder = run_folder.RunFolder(run_dir)
     disk = disks.Disk(print)
-    earlier = metrics.read_last(folder.program_csv)
     last = metrics.read_last(folder.evaluation_csv)
     return evaluators.Evaluator(
         sync.pull,
@@ -51,6 +49,9 @@ def make_evaluator(
         max_steps=config.max_steps,
         max_episode_steps=config.max_evaluation_steps,
         wait_for_stop=wait_for_stop,
+        wall_secs=wall_time.WallTime(
+            folder.program_csv, secs_since=run_nodes.secs_since
+        ),
         watch=config.make_watch(),
         best=best_parameters.BestParameters(
             folder, facts={"environment": config.environment}, disk=disk
@@ -66,5 +67,4 @@ def make_evaluator(
             disk=disk,
         ),
         last=last,
-        wall_secs_before=coordinators.wall_secs(earlier, run_nodes.secs_since),
     )

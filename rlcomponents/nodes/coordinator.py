@@ -13,7 +13,12 @@ from typing import Any
 from acme import core as acme_core
 
 from rlcomponents import core, pulse
-from rlcomponents.nodes import program_checkpoints, program_speed, worker_totals
+from rlcomponents.nodes import (
+    program_checkpoints,
+    program_speed,
+    wall_time,
+    worker_totals,
+)
 from rlcomponents.runs import disk as disks
 from rlcomponents.runs import events, metrics, run_folder, summary
 
@@ -57,8 +62,7 @@ class Coordinator(acme_core.Worker):
             stop_program: Ends the program.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
             num_checkpoints_kept: How many of the newest are kept.
-            secs_since: Returns the seconds that the run has gone on since a moment of
-                `time.time`, while this node was not there; 0 where the run stood still.
+            secs_since: See `wall_time.secs_until_now`.
             period_secs: Seconds between rounds.
             clock: Returns seconds since any moment.
         """
@@ -86,7 +90,7 @@ class Coordinator(acme_core.Worker):
         # Steps of the run when it is seen to go on. None: that is not known yet.
         self._start_steps = None if earlier else 0
         self._speed = program_speed.ProgramSpeed(
-            wall_secs=wall_secs(earlier, secs_since) if earlier else None
+            wall_secs=wall_time.secs_until_now(earlier, secs_since) if earlier else None
         )
         self._workers = worker_totals.WorkerTotals(folder, earlier)
         self._evaluation_rows = metrics.MetricsFile(folder.evaluation_csv)
@@ -303,18 +307,3 @@ def _evaluation_fields(name: str, evaluation: metrics.Row) -> dict[str, Any]:
         f"{name}_standard_error": evaluation.get("standard_error"),
         f"{name}_agent_steps": int(metrics.number(evaluation, "agent_steps")),
     }
-
-
-def wall_secs(
-    earlier: Mapping[str, Any], secs_since: Callable[[float], float]
-) -> float:
-    """Returns the seconds that a run had taken by now.
-
-    Args:
-        earlier: The last row of the whole program; empty where there is none.
-        secs_since: See `Coordinator`.
-    """
-    if not earlier:
-        return 0.0
-    before = metrics.number(earlier, "wall_secs")
-    return before + secs_since(metrics.number(earlier, "time_secs"))

@@ -38,13 +38,12 @@ class Evaluator(acme_core.Worker):
         max_steps: int,
         max_episode_steps: int,
         wait_for_stop: core.WaitForStop,
+        wall_secs: Callable[[], float],
         poll_secs: float = 0.5,
-        clock: Callable[[], float] = time.monotonic,
         watch: finite.Watch | None = None,
         best: best_parameters.BestParameters | None = None,
         videos: evaluation_videos.EvaluationVideos | None = None,
         last: Mapping[str, Any] | None = None,
-        wall_secs_before: float = 0.0,
     ) -> None:
         """Stores its parts.
 
@@ -59,13 +58,13 @@ class Evaluator(acme_core.Worker):
             max_steps: Agent steps after which the last one is due.
             max_episode_steps: Agent steps after which an episode is cut.
             wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+            wall_secs: Returns the seconds that the run has taken, on the clock of the
+                whole program: see `wall_time.WallTime`.
             poll_secs: Seconds between looks at the step count.
-            clock: Returns seconds since any moment.
             watch: Counts games discarded for not being finite. None: one of its own.
             best: Keeps the best parameters. None: nobody does.
             videos: Films the first game of some evaluations. None: nobody does.
             last: Row of the last evaluation before this node started, if there was one.
-            wall_secs_before: Seconds that the run had taken then.
         """
         self._pull = pull
         self._environment = environment
@@ -78,14 +77,11 @@ class Evaluator(acme_core.Worker):
         self._max_episode_steps = max_episode_steps
         self._wait_for_stop = wait_for_stop
         self._poll_secs = poll_secs
-        self._clock = clock
+        self._wall_secs = wall_secs
         watch = watch or finite.Watch()
         self._guard = watch.guard(part="evaluation", advice=finite.MEND_ENVIRONMENT)
         self._best = best
         self._videos = videos
-        self._start_steps: int | None = None  # Of the run, when this node looked first.
-        self._wall_secs_before = wall_secs_before
-        self._first_step_secs = clock() - wall_secs_before
         last_steps = int(metrics.number(last or {}, "agent_steps"))
         self._next_steps = last_steps + period_steps
         self._unwritten: dict[str, Any] | None = None  # Row of the last evaluation.
@@ -104,13 +100,10 @@ class Evaluator(acme_core.Worker):
         if self.finished or self._unwritten is not None:
             return False
         snapshot = self._pull()
-        if self._start_steps is None:
-            self._start_steps = snapshot.steps
-        if snapshot.steps <= self._start_steps:  # The run has not gone on yet.
-            self._first_step_secs = self._clock() - self._wall_secs_before
         final = snapshot.steps >= self._max_steps
         if not final and snapshot.steps < self._next_steps:
             return False
+        wall_secs = self._wall_secs()  # The games are no part of what they score.
         num_episodes = self._final_num_episodes if final else self._num_episodes
         film = None
         if self._videos is not None:
@@ -134,7 +127,7 @@ class Evaluator(acme_core.Worker):
         error = results.standard_error
         self._unwritten = {
             "time_secs": time.time(),
-            "wall_secs": self._clock() - self._first_step_secs,
+            "wall_secs": wall_secs,
             "agent_steps": snapshot.steps,
             "updates": snapshot.updates,
             "episodes": len(results.returns),

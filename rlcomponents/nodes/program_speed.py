@@ -46,7 +46,7 @@ class ProgramSpeed:
 
     @property
     def wall_secs(self) -> float:
-        """Seconds from the first agent step of the run until now."""
+        """Seconds that the run has taken; `wall_time` says from when."""
         assert self._now is not None
         return self._now.secs - self._first.secs
 

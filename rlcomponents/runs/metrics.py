@@ -64,7 +64,11 @@ EVALUATION_COLUMNS = (
     "standard_error",
     "final",
 )
-"""Rows of evaluation.csv; `final` is 1 for the evaluation at the end, else 0."""
+"""Rows of evaluation.csv; `final` is 1 for the evaluation at the end, else 0.
+
+`wall_secs`, steps and updates are those of the parameters, and `time_secs` is when all
+games had been played.
+"""
 
 Row = dict[str, float | str | None]
 """A row as read: numbers as float, blank fields as None, all else as str."""

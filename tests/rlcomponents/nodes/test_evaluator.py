@@ -63,6 +63,7 @@ def make_evaluator(training, reporter):
                 "max_steps": MAX_STEPS,
                 "max_episode_steps": 50,
                 "wait_for_stop": never,
+                "wall_secs": fakes.ManualClock(),
                 **settings,
             },
         )
@@ -87,11 +88,8 @@ def test_evaluates_once_a_period(make_evaluator, training, reporter):
 def test_a_row_says_what_was_played_and_how_far_training_was(
     make_evaluator, training, reporter
 ):
-    clock = fakes.ManualClock(100.0)
-    evaluator = make_evaluator(clock=clock)
-    clock.secs = 130.0  # Training has taken half a minute to start.
-    evaluator.step()
-    clock.secs, training.steps = 170.0, 120
+    evaluator = make_evaluator(wall_secs=fakes.ManualClock(40.0))
+    training.steps = 120
     evaluator.step()
     [row] = reporter.rows
     assert row == {
@@ -105,6 +103,24 @@ def test_a_row_says_what_was_played_and_how_far_training_was(
         "final": 0,
     }
     assert row.keys() == set(metrics.EVALUATION_COLUMNS)
+
+
+def test_the_wall_time_of_a_score_is_without_the_games_that_were_played_for_it(
+    make_evaluator, training, reporter
+):
+    clock = fakes.ManualClock(40.0)
+    actor = make_actor()
+    select_action = actor.select_action
+
+    def take_time(observation):
+        clock.secs += 10.0
+        return select_action(observation)
+
+    actor.select_action = take_time
+    evaluator = make_evaluator(actor=actor, wall_secs=clock)
+    for training.steps in (120, 240):
+        evaluator.step()
+    assert [row["wall_secs"] for row in reporter.rows] == [40.0, 80.0]
 
 
 def test_the_last_evaluation_comes_when_the_budget_is_spent(
@@ -323,15 +339,6 @@ def test_the_last_evaluation_of_a_smaller_budget_is_not_the_last(
     assert evaluated(reporter) == [(MAX_STEPS, 1)]
 
 
-def test_wall_time_goes_on_with_the_first_new_step(make_evaluator, training, reporter):
-    clock = fakes.ManualClock(1_000.0)
-    evaluator = make_evaluator(clock=clock, wall_secs_before=7.0)
-    for steps, secs in ((50, 1_010.0), (50, 1_020.0), (100, 1_025.0)):
-        training.steps, clock.secs = steps, secs
-        evaluator.step()
-    assert [row["wall_secs"] for row in reporter.rows] == [12.0]
-
-
 @pytest.mark.parametrize("num_calls", [1, 9], ids=["at a stop", "before one"])
 def test_a_store_that_is_away_is_a_failure_unless_a_stop_is_asked_for(
     make_evaluator, training, reporter, num_calls
@@ -374,6 +381,7 @@ def test_the_last_evaluation_is_reported_when_there_is_room_again(training):
         max_steps=MAX_STEPS,
         max_episode_steps=50,
         wait_for_stop=never,
+        wall_secs=fakes.ManualClock(),
     )
     training.steps = MAX_STEPS
     assert evaluator.step()
