@@ -6,10 +6,12 @@ import pathlib
 import pytest
 
 # Launchpad's own node code asks absl flags, so its runtime has to mark them as parsed.
-# A node's process is a command of its own, which only the launcher calls.
+# A node's process is a command of its own, which only the launcher calls; so is what
+# becomes a run of a suite.
 MAY_TOUCH_FLAGS = {
     "rlcomponents/launching/launchpad_runtime.py",
     "rlcomponents/launching/node_process.py",
+    "rlcomponents/launching/parent_death.py",
 }
 # A contract is itself tests: those of the stores inherit it.
 NEED_NO_TEST = {"rlcomponents/testing/store_contract.py"}
