@@ -80,7 +80,7 @@ bench-scaling: $(INSTALLED)  ## Measures 1 to 16 bundles (ten minutes), and pred
 SCALING_GAME := --environment=minatar:breakout --score=3 --max_steps=400000 --evaluation_period_steps=20000
 results: $(INSTALLED)  ## Runs the experiments behind docs/results, one after another (hours); goes on where it stopped.
 	@failed=0; for call in learning_rates.py exploration.py scaling_workers.py \
-	  "scaling_workers.py $(SCALING_GAME)" minatar_suites.py headlines.py; do \
+	  "scaling_workers.py $(SCALING_GAME)" minatar_suites.py headlines.py atari_suites.py; do \
 	  echo "== $$call"; $(BIN)/python experiments/$$call || failed=1; \
 	done; exit $$failed
 
