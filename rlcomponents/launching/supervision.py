@@ -188,19 +188,15 @@ class Supervisor:
     def _take_death(self, node: watched.Node, failure: endings.Failure) -> None:
         """Plans another start, or ends the program."""
         if self._restarts is not None:
-            restart = self._restarts.plan(node, failure, time.monotonic())
-            if restart is not None:
+            planned = self._restarts.plan(node, failure, time.monotonic())
+            if isinstance(planned, endings.Restart):
                 self._screen.say(
                     f"{node.name} {failure.cause}; it starts again in "
-                    f"{restart.pause_secs:g} s (start {restart.starts + 1}); log: "
+                    f"{planned.pause_secs:g} s (start {planned.starts + 1}); log: "
                     f"{node.log_path}"
                 )
                 return
-            if not failure.is_fatal:
-                failure = failure._replace(
-                    cause=f"died {restarts.MAX_DEATHS} times in a row without "
-                    f"completing a step; the last time it {failure.cause}"
-                )
+            failure = planned
         text = endings.describe_failure(
             node.name, failure, node.log_path, node.log_start_bytes
         )

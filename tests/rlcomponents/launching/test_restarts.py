@@ -27,7 +27,8 @@ def pauses(node, *steps_completed, lived_secs=59.9):
         node.start()
         node.signs.steps = steps
         restart = planner.plan(node, KILLED, now_secs=node.started_secs + lived_secs)
-        found.append(restart and restart.pause_secs)
+        is_start = isinstance(restart, endings.Restart)
+        found.append(restart.pause_secs if is_start else None)
     return found
 
 
@@ -58,12 +59,35 @@ def test_the_third_death_without_a_step_is_the_last(node):
     assert pauses(node, 0, 0, 1, 0, 0, 0)[-1] is None
 
 
+def causes_of_the_end(node, failures, *, lived_secs=1.0):
+    """Why there is no start after each death at the tenth step; None: there is."""
+    planner = restarts.Restarts()
+    found = []
+    for failure in failures:
+        node.start()
+        node.signs.steps = 10
+        planned = planner.plan(node, failure, node.started_secs + lived_secs)
+        found.append(None if isinstance(planned, endings.Restart) else planned.cause)
+    return found
+
+
+def test_one_error_again_and_again_ends_the_program_whatever_steps_there_were(node):
+    error = endings.Failure("failed with exit code 1: ValueError: no")
+    other = error._replace(cause="failed with exit code 1: KeyError: 'no'")
+    *starts, last = causes_of_the_end(node, [error] * 5)
+    assert starts == [None] * 4
+    assert last == f"died 5 times in a row alike; the last time it {error.cause}"
+    assert causes_of_the_end(node, [error, error, other] * 3) == [None] * 9
+    assert causes_of_the_end(node, [error, error, KILLED] * 3) == [None] * 9
+    assert causes_of_the_end(node, [error] * 9, lived_secs=60.0) == [None] * 9
+
+
 def test_nodes_are_counted_apart(node, tmp_path):
     planner = restarts.Restarts()
     other = Node("b/0", tmp_path / "other")
     for _ in range(2):
-        assert planner.plan(node, KILLED, now_secs=0.0) is not None
-        assert planner.plan(other, KILLED, now_secs=0.0) is not None
+        for each in (node, other):
+            assert isinstance(planner.plan(each, KILLED, 0.0), endings.Restart)
 
 
 def test_a_start_is_due_after_its_pause(node):
