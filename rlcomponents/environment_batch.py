@@ -7,7 +7,7 @@ import dm_env
 import numpy as np
 
 from rlcomponents import environment_loop as loops
-from rlcomponents import finite
+from rlcomponents import finite, specs
 
 
 class BatchStep(NamedTuple):
@@ -60,10 +60,12 @@ class EnvironmentBatch:
             watch: Counts what is discarded. None: one of its own.
 
         Raises:
-            ValueError: None at all.
+            ValueError: None at all, or observations that are not one array.
         """
         if not environments:
             raise ValueError("There are no environments to step: give at least one.")
+        for environment in environments:
+            specs.one_array(environment.observation_spec())
         watch = watch or finite.Watch()
         single = len(environments) == 1
         self._games = [

@@ -16,6 +16,23 @@ EnvironmentSpec = acme_specs.EnvironmentSpec
 make_environment_spec = acme_specs.make_environment_spec
 
 
+def one_array(observations: Any) -> dm_env_specs.Array:
+    """Returns the spec of observations, as it is.
+
+    Args:
+        observations: Of an environment; any structure of specs.
+
+    Raises:
+        ValueError: It is not the spec of one array.
+    """
+    if not isinstance(observations, dm_env_specs.Array):
+        raise ValueError(
+            f"The observations are a {type(observations).__name__}: these networks "
+            "take one array; let a wrapper pick or concatenate the parts."
+        )
+    return observations
+
+
 class FrameStack(dm_env_specs.BoundedArray):
     """Describes an observation whose last axis is a stack of frames, newest last.
 

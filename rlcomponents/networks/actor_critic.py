@@ -62,7 +62,8 @@ class DiscreteActorCritic(snt.Module):
             name: Name of the module.
 
         Raises:
-            ValueError: The body has variables already.
+            ValueError: The body has variables already, or observations are not one
+                array.
         """
         super().__init__(name=name)
         initialisation.check_unbuilt(body)
@@ -148,7 +149,8 @@ class ContinuousActorCritic(snt.Module):
             name: Name of the module.
 
         Raises:
-            ValueError: A body has variables already, or both are one.
+            ValueError: A body has variables already, or both are one, or observations
+                are not one array.
         """
         super().__init__(name=name)
         initialisation.check_unbuilt(policy_body, value_body)
@@ -302,7 +304,7 @@ def _build(
     network: ActorCritic, environment_spec: specs.EnvironmentSpec, seed: int
 ) -> None:
     """Creates a network's variables by a rollout of one step, and initialises them."""
-    observations = environment_spec.observations
+    observations = specs.one_array(environment_spec.observations)
     network.unroll(
         tf.zeros([1, 1, *observations.shape], observations.dtype),
         tf.ones([1, 1], tf.bool),

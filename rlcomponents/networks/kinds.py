@@ -153,12 +153,7 @@ def _is_float_vector(spec: dm_env_specs.Array) -> bool:
 
 def _check_observations(observations: dm_env_specs.Array) -> None:
     """Refuses observations that no network here can take."""
-    if not isinstance(observations, dm_env_specs.Array):
-        raise ValueError(
-            f"The observations are a {type(observations).__name__}: these networks "
-            "take one array; let a wrapper pick or concatenate the parts."
-        )
-    dtype = observations.dtype
+    dtype = specs.one_array(observations).dtype
     if dtype not in (np.uint8, bool) and not np.issubdtype(dtype, np.floating):
         raise ValueError(
             f"The observations are {dtype.name}: give uint8 (scaled to [0, 1]), bool, "
@@ -192,6 +187,6 @@ def _is_large_enough(kind: str, images: dm_env_specs.Array) -> bool:
 def _no_channels(observations: dm_env_specs.Array) -> str:
     return (
         f"The observations have shape {observations.shape} and no channel axis: return "
-        "images [H, W, C] (for one channel [H, W, 1], or stack frames along the last "
-        "axis), or ask for 'mlp' to have them flattened."
+        "images [H, W, C], for one channel [H, W, 1] (environments.wrappers.FrameStack "
+        "makes them of one frame or several), or ask for 'mlp' to have them flattened."
     )

@@ -39,13 +39,13 @@ class QNetwork(snt.Module):
 
         Raises:
             ValueError: The torso or the head has variables already, so that two
-                networks would share them.
+                networks would share them; or observations are not one array.
         """
         super().__init__(name=name)
         initialisation.check_unbuilt(torso, head)
         self._torso = torso
         self._head = head
-        observations = environment_spec.observations
+        observations = specs.one_array(environment_spec.observations)
         self(tf.zeros([1, *observations.shape], observations.dtype))
         initialisation.initialise(self, seed)
 

@@ -25,6 +25,33 @@ def test_no_environments_are_refused():
         make()
 
 
+class Nested(fakes.ScriptedGame):
+    def observation_spec(self):
+        return {"position": super().observation_spec()}
+
+
+def test_nested_observations_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="The observations are a dict: these"):
+        make(Nested([[1.0]]))
+
+
+class OneArray(fakes.ScriptedGame):
+    """Writes every observation into one array."""
+
+    _array = np.zeros(3, np.float32)
+
+    def _observation(self):
+        self._array[:] = super()._observation()
+        return self._array
+
+
+def test_what_was_observed_stays_where_the_environment_overwrites_it():
+    batch = make(OneArray([[0.0] * 3]))
+    before, first = batch.observe()[0], act(batch).observation
+    act(batch)
+    assert (before.tolist(), first.tolist()) == ([[0, 0, 0]], [[0, 0, 1]])
+
+
 def test_looking_twice_resets_once():
     batch = make(fakes.ScriptedGame([[1.0]]))
     for _ in range(2):

@@ -106,6 +106,14 @@ def test_policy_and_value_share_all_but_their_own_linear_layer(
     assert _vector(network).size == shared + _lstm(features, 256) + heads
 
 
+def test_nested_observations_are_refused_in_one_sentence():
+    spec = _environment_spec(*VECTOR)
+    spec = spec._replace(observations={"position": spec.observations})
+    body = bodies.FeedForwardBody(torsos.MLPTorso([4]))
+    with pytest.raises(ValueError, match="The observations are a dict: these"):
+        actor_critic.DiscreteActorCritic(body, spec, seed=0)
+
+
 def test_continuous_networks_have_the_published_sizes():
     heads = _linear(128, 2) + _linear(128, 1) + _linear(128, 1)
     recurrent = _make(CONTINUOUS, recurrent=True)

@@ -81,6 +81,13 @@ def test_each_kind_has_the_published_number_of_parameters(
     assert (q_values.shape, q_values.dtype) == ((3, 6), tf.float32)
 
 
+def test_nested_observations_are_refused_in_one_sentence():
+    spec = _environment_spec(*VECTOR)
+    spec = spec._replace(observations={"position": spec.observations})
+    with pytest.raises(ValueError, match="The observations are a dict: these"):
+        q_network.QNetwork(torsos.MLPTorso([4]), heads.QHead(6, 4), spec, seed=0)
+
+
 def test_dueling_has_the_last_hidden_layer_twice():
     network = q_network.make_network(
         "minatar", _environment_spec(*MINATAR), dueling=True, seed=0
