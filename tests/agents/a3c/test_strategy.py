@@ -245,6 +245,20 @@ def test_learning_sees_the_memory_that_acting_had(recurrent):
         np.testing.assert_allclose(policy.logits, noting.logits, rtol=1e-4, atol=1e-5)
 
 
+def test_one_step_episodes_are_learned_each_by_itself_with_a_memory():
+    games = [fakes.ScriptedGame([[1.0]], truncated=cut) for cut in (False, True)]
+    strategy = make_strategy(games[0], recurrent=True)
+    collector = make_collector(strategy, *games, max_steps=8)
+    for _ in range(2):
+        rollout, *_ = collector.collect(keep_next_action=False)
+        assert rollout.is_first.all()
+        returns = 1.0 + 0.9 * np.where([False, True], rollout.bootstrap, 0.0)
+        np.testing.assert_allclose(rollout.n_step_returns(), returns, rtol=1e-5)
+        forgetful = rollout._replace(state=strategy.initial_state(2))
+        gradients = [strategy.gradient(each)[1] for each in (rollout, forgetful)]
+        np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)
+
+
 def test_a_value_is_that_of_the_memory_before_it():
     game = fakes.ScriptedGame([[0.0] * 3], truncated=True)
     strategy = make_strategy(game, recurrent=True)

@@ -52,6 +52,23 @@ def test_each_worker_draws_its_own_final_epsilon_again_and_again_the_same(monkey
     assert 60 <= shares[0.1] <= 100  # 80 of 200.
 
 
+def test_a_worker_that_starts_again_has_the_final_epsilon_that_it_had(monkeypatch):
+    monkeypatch.setattr(parts, "make_network", lambda *_: _Network)
+    monkeypatch.setattr(parts.strategies, "QStrategy", _EpsilonOnly)
+    config, spec = make_config(seed=7), spec_of_catch()
+    lives = [
+        [parts.make_strategy(config, spec, index, life) for index in range(20)]
+        for life in range(3)
+    ]
+    assert lives[0] == lives[1] == lives[2]
+    assert len(set(lives[0])) == 3
+
+
+def test_exploration_over_no_steps_is_the_final_one_at_once():
+    strategy = make_strategy(0, final_epsilon=0.25, epsilon_horizon_steps=0)
+    assert strategy.epsilon == 0.25
+
+
 _Network = None
 
 

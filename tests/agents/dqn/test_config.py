@@ -250,3 +250,8 @@ def test_a_network_that_does_not_fit_is_refused():
 def test_greedy_evaluation_explores_nothing_and_changes_nothing_else():
     config = make_config(evaluation_epsilon=0.1)
     assert config.greedy() == make_config(evaluation_epsilon=0.0)
+
+
+def test_exploration_over_no_updates_is_the_final_one_at_once():
+    config = make_config(final_epsilon=0.2, epsilon_horizon_updates=0)
+    assert [config.epsilon_schedule()(count) for count in (0, 1, 999)] == [0.2] * 3

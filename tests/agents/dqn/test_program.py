@@ -3,6 +3,7 @@ import sys
 
 from agents.dqn import config as dqn_config
 from agents.dqn import program
+from rlcomponents.launching import placement
 
 
 def test_the_program_is_one_node():
@@ -11,6 +12,13 @@ def test_the_program_is_one_node():
     assert {name: len(nodes) for name, nodes in built.groups.items()} == {"dqn": 1}
     [node] = built.get_all_nodes()
     assert config in node._args
+
+
+def test_the_node_sees_the_gpu(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    config = dqn_config.DQNConfig(environment="catch")
+    built = program.build_program(config, "somewhere")
+    assert "CUDA_VISIBLE_DEVICES" not in placement.variables(built.groups)["dqn"]
 
 
 def test_building_it_loads_no_tensorflow():

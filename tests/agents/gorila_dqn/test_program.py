@@ -6,7 +6,7 @@ import pytest
 
 from agents.gorila_dqn import config as gorila_config
 from agents.gorila_dqn import program
-from rlcomponents.launching import graph
+from rlcomponents.launching import graph, placement
 
 
 def build(**settings):
@@ -29,6 +29,17 @@ def test_bundled_mode_has_bundles_around_the_parameters():
     shards = [f"parameters/{index}" for index in range(4)]
     calls = graph.calls(built)
     assert calls["bundle/2"] == calls["evaluator/0"] == calls["coordinator/0"] == shards
+
+
+@pytest.mark.parametrize(
+    ("mode", "learning"), [("bundled", "bundle"), ("central", "learner")]
+)
+def test_gpus_belong_to_the_nodes_that_learn(monkeypatch, mode, learning):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    built, _ = build(mode=mode)
+    found = placement.variables(built.groups)
+    seeing = {role for role in found if found[role].get("CUDA_VISIBLE_DEVICES") != ""}
+    assert seeing == {learning}
 
 
 def test_central_mode_has_each_role_in_nodes_of_its_own():

@@ -398,6 +398,14 @@ def test_without_a_batch_nothing_is_pushed_or_counted():
     assert batches.timeouts_secs == [0.25, 0.25]
 
 
+def test_a_stop_is_not_kept_waiting_by_an_empty_replay():
+    """Whoever steps the learner looks between two waits whether to stop."""
+    batches = Batches()
+    assert make_learner(make_store(), batches).step() is None
+    [timeout_secs] = batches.timeouts_secs
+    assert 0.0 < timeout_secs < 5.0
+
+
 def test_the_first_worker_offers_its_parameters_and_others_take_them():
     store = make_store()
     for values in (ONLINE, TARGET):
