@@ -16,7 +16,8 @@ REPLAYS = ("auto", "memory", "reverb")
 """Values of `replay`."""
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {
-    # Nature DQN's and Gorila's own values; also the defaults above.
+    # Nature DQN's own values, which are the defaults below; Gorila has its own in place
+    # of some.
     "atari": {},
     "minatar": {
         "max_steps": 1_000_000,
@@ -97,7 +98,7 @@ class DQNConfig(run_config.RunConfig):
     target_period_updates: int = 10_000
     initial_epsilon: float = 1.0
     final_epsilon: float = 0.1
-    epsilon_horizon_updates: int = 1_000_000
+    epsilon_horizon_updates: int = 250_000
     min_replay_items: int = 50_000
     max_replay_items: int = 1_000_000
     replay: str = "auto"

@@ -37,6 +37,7 @@ class GorilaConfig(DQNConfig):
         parameter_timeout_secs: Seconds after which a call to a shard has failed.
         snapshot_period_updates: Updates that a parameter shard may lose when it dies.
         target_period_updates: Global updates from one target copy to the next.
+        epsilon_horizon_updates: Global updates over which exploration falls.
     """
 
     mode: str = "bundled"
@@ -54,6 +55,7 @@ class GorilaConfig(DQNConfig):
     parameter_timeout_secs: float = 60.0
     snapshot_period_updates: int = 500
     target_period_updates: int = 60_000
+    epsilon_horizon_updates: int = 1_000_000
 
     def __post_init__(self) -> None:
         """Refuses values with which no run could work. See `DQNConfig`."""

@@ -118,9 +118,14 @@ def test_the_atari_preset_is_the_papers_values_which_are_the_defaults():
     assert config.environment == "atari:pong"
     assert (config.batch_size, config.discount, config.max_abs_reward) == (32, 0.99, 1)
     assert (config.initial_epsilon, config.final_epsilon) == (1.0, 0.1)
-    assert config.epsilon_horizon_updates == 1_000_000
     assert config.max_replay_items == 1_000_000
     assert config.evaluation_epsilon == 0.05
+
+
+def test_exploration_falls_over_the_papers_million_agent_steps():
+    config = run_config.make_config(dqn_config.DQNConfig, {})
+    horizon_steps = config.epsilon_horizon_updates * config.steps_per_update
+    assert horizon_steps == 1_000_000  # 4 million frames.
 
 
 def test_what_is_given_goes_before_the_preset():
