@@ -30,14 +30,14 @@ def make_evaluator(
         seeding.derive(config.seed, "evaluation environment")
     )
     player = make_player(config, specs.make_environment_spec(environment))
-    sync = store_sync.StoreSync(
-        make_store(player.variables.layout), player.variables, period_steps=1
-    )
+    store = make_store(player.variables.layout)
+    sync = store_sync.StoreSync(store, player.variables, period_steps=1)
     folder = run_folder.RunFolder(run_dir)
     disk = disks.Disk(print)
     last = metrics.read_last(folder.evaluation_csv)
     return evaluators.Evaluator(
         sync.pull,
+        lambda: store.statistics().steps,
         environment,
         player.actor,
         metrics.MetricsWriter(

@@ -28,6 +28,7 @@ class Evaluator(acme_core.Worker):
     def __init__(
         self,
         pull: Callable[[], core.Snapshot],
+        count_steps: Callable[[], int],
         environment: dm_env.Environment,
         actor: acme_core.Actor,
         reporter: core.Reporter,
@@ -48,7 +49,9 @@ class Evaluator(acme_core.Worker):
         """Stores its parts.
 
         Args:
-            pull: Refreshes the actor's parameters and says how far training is.
+            pull: Refreshes the actor's parameters and says as of which step they are.
+            count_steps: Says how far training is; asked at every look, without the
+                parameters, which are megabytes.
             environment: Played for whole games, apart from training.
             actor: Acts as evaluation asks for, and keeps no experience.
             reporter: Takes rows of `runs.metrics.EVALUATION_COLUMNS`.
@@ -67,6 +70,7 @@ class Evaluator(acme_core.Worker):
             last: Row of the last evaluation before this node started, if there was one.
         """
         self._pull = pull
+        self._count_steps = count_steps
         self._environment = environment
         self._actor = actor
         self._reporter = reporter
@@ -99,10 +103,12 @@ class Evaluator(acme_core.Worker):
             self._report()
         if self.finished or self._unwritten is not None:
             return False
-        snapshot = self._pull()
-        final = snapshot.steps >= self._max_steps
-        if not final and snapshot.steps < self._next_steps:
+        if not self._is_due(self._count_steps()):
             return False
+        snapshot = self._pull()
+        if not self._is_due(snapshot.steps):  # A store that lost steps in between.
+            return False
+        final = snapshot.steps >= self._max_steps
         wall_secs = self._wall_secs()  # The games are no part of what they score.
         num_episodes = self._final_num_episodes if final else self._num_episodes
         film = None
@@ -151,6 +157,9 @@ class Evaluator(acme_core.Worker):
                 raise
         finally:
             self.close()
+
+    def _is_due(self, steps: int) -> bool:
+        return steps >= min(self._next_steps, self._max_steps)
 
     def _report(self) -> None:
         """Writes the row of the last evaluation, if the disk takes it."""

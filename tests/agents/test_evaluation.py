@@ -88,6 +88,38 @@ def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
     )
 
 
+def test_a_look_that_finds_nothing_due_pulls_no_parameters(tmp_path, monkeypatch):
+    folder = run_folder.RunFolder.create(tmp_path / "run")
+    opened = []
+
+    def make_store(layout):
+        opened.append(
+            local_store.LocalStore(
+                layout,
+                update_rules.SGD(),
+                schedules.Constant(1.0),
+                max_staleness_updates=None,
+                target_period_updates=None,
+            )
+        )
+        return opened[-1]
+
+    config = dqn_config.DQNConfig(**SETTINGS)
+    evaluator = evaluation.make_evaluator(
+        config, str(folder.path), parts.make_player, make_store, threading.Event().wait
+    )
+    [store] = opened
+    pulls, pull = [], store.pull
+    monkeypatch.setattr(store, "pull", lambda: pulls.append(True) or pull())
+    for _ in range(3):
+        assert not evaluator.step()
+    assert pulls == []
+    store.add_steps(10)
+    assert evaluator.step()
+    assert pulls == [True]
+    evaluator.close()
+
+
 def test_its_environment_has_a_seed_of_its_own(tmp_path, monkeypatch):
     seeds = []
 

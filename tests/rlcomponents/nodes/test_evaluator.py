@@ -14,7 +14,7 @@ MAX_STEPS = 1_000
 
 
 class Training:
-    """What `pull` tells of: set `steps` to let training go on."""
+    """What evaluators ask: set `steps` to let training go on."""
 
     def __init__(self):
         self.steps = 0
@@ -24,6 +24,9 @@ class Training:
         self.num_pulls += 1
         version = core.Version(epoch=0, updates=self.steps // 10)
         return core.Snapshot(np.zeros(1, np.float32), (version,), self.steps)
+
+    def count_steps(self):
+        return self.steps
 
 
 def make_actor(epsilon=0.0):
@@ -53,6 +56,7 @@ def make_evaluator(training, reporter):
     def make(game=None, actor=None, **settings):
         return evaluators.Evaluator(
             training.pull,
+            training.count_steps,
             game or fakes.ScriptedGame([[1.0, 2.0]]),
             actor or make_actor(),
             reporter,
@@ -83,6 +87,44 @@ def test_evaluates_once_a_period(make_evaluator, training, reporter):
     assert did == [False, False, True, False, False, True, False, True]
     assert evaluated(reporter) == [(100, 0), (230, 0), (330, 0)]
     assert not evaluator.finished
+
+
+def test_parameters_are_pulled_only_where_an_evaluation_is_due(
+    make_evaluator, training
+):
+    evaluator = make_evaluator()
+    pulls = []
+    for training.steps in (0, 50, 99, 100, 150, 199, 200, MAX_STEPS):
+        evaluator.step()
+        pulls.append(training.num_pulls)
+    assert pulls == [0, 0, 0, 1, 1, 1, 2, 3]
+
+
+def test_an_evaluation_is_of_the_step_of_the_parameters_that_played(
+    make_evaluator, training, reporter
+):
+    pull = training.pull
+
+    def pull_later():
+        training.steps += 30  # Training goes on between the look and the pull.
+        return pull()
+
+    training.pull = pull_later
+    evaluator = make_evaluator()
+    training.steps = 100
+    evaluator.step()
+    training.steps = MAX_STEPS - 10
+    evaluator.step()
+    assert evaluated(reporter) == [(130, 0), (MAX_STEPS + 20, 1)]
+
+
+def test_a_store_that_loses_steps_before_the_pull_is_not_evaluated_yet(
+    make_evaluator, training, reporter
+):
+    training.count_steps = lambda: 100
+    training.steps = 90
+    assert not make_evaluator().step()
+    assert reporter.rows == []
 
 
 def test_a_row_says_what_was_played_and_how_far_training_was(
@@ -346,7 +388,7 @@ def test_a_store_that_is_away_is_a_failure_unless_a_stop_is_asked_for(
     def wait_in_vain():
         raise core.StoreUnavailableError("parameters/1 is away")
 
-    training.pull = wait_in_vain
+    training.count_steps = wait_in_vain
     evaluator = make_evaluator(wait_for_stop=fakes.StopAfter(num_calls))
     if num_calls == 1:
         evaluator.run()
@@ -372,6 +414,7 @@ def test_the_last_evaluation_is_reported_when_there_is_room_again(training):
     game = fakes.ScriptedGame([[1.0, 2.0]])
     evaluator = evaluators.Evaluator(
         training.pull,
+        training.count_steps,
         game,
         make_actor(),
         disk,
