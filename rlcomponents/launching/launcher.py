@@ -87,8 +87,9 @@ def launch(
             is started again, or what a node has to say. None: stderr.
         termination_notice_secs: From the end of the program to the end of its nodes by
             force. Nodes are asked to stop when those that call them have ended, at the
-            latest halfway, and have SystemExit raised in their main threads when half
-            of what is then left has passed.
+            latest halfway; `supervision.SAVING_ROLES` after the others. They have
+            SystemExit raised in their main threads when half of what is then left has
+            passed.
         environment: Variables for the node processes, by group; they go before those
             that `placement.variables` gives by default: one compute thread for each
             node, and GPUs for `placement.LEARNING_ROLES` only.

@@ -8,7 +8,9 @@ whatever happens to a node, and every signal, sets the `Wake`.
 
 Differs: Launchpad tells all nodes at the same moment. Then servers vanish under calls
 in flight, which wait for their time limits, and a last checkpoint finds no parameters.
-Here a node is asked to stop when the nodes that call it have ended.
+Here a node is asked to stop when the nodes that call it have ended; one that saves for
+the others, when those that nobody calls have, since they write what they leave at their
+end.
 """
 
 import math
@@ -16,7 +18,17 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from rlcomponents.launching import endings, restarts, screen, watchdog, watched
+from rlcomponents.launching import (
+    endings,
+    graph,
+    restarts,
+    screen,
+    watchdog,
+    watched,
+)
+
+SAVING_ROLES = ("coordinator",)
+"""Groups of nodes that save at the end what other nodes leave."""
 
 _TICK_SECS = 1.0
 
@@ -43,8 +55,10 @@ class Supervisor:
             wake: Set by the nodes.
             calls: Names of the nodes that each node calls.
             notice_secs: From the end of the program to the end of its nodes by force.
-                At half of it at the latest, all nodes are asked to stop; when half of
-                what is then left to a node has passed, it is interrupted.
+                At a quarter of it at the latest, those of `SAVING_ROLES` no longer wait
+                for nodes that leave something; at half of it, all nodes are asked to
+                stop. When half of what is then left to a node has passed, it is
+                interrupted.
             restart_nodes: Whether nodes that died are started again.
             hang_timeout_secs: See `watchdog.Watchdog`; a node that hangs is killed.
             shown_on: Brought up to date about once a second.
@@ -53,6 +67,7 @@ class Supervisor:
         self._nodes = nodes
         self._wake = wake
         self._calls = calls
+        self._servers = {peer for peers in calls.values() for peer in peers}
         self._notice_secs = notice_secs
         self._screen = shown_on
         self._write_down = write_down
@@ -252,6 +267,12 @@ class Supervisor:
             if peer != node.name and node.finished_secs is None
         }
         ready = [node for node in alive if node.name not in called]
+        others = [node for node in ready if not _saves(node)]
+        if time.monotonic() < self._ask_saving_secs() and any(
+            node.finished_secs is None and node.name not in self._servers
+            for node in others
+        ):
+            ready = others
         # None of them where the rest call each other in a circle.
         if not ready or time.monotonic() >= self._ask_all_secs():
             ready = alive
@@ -269,6 +290,10 @@ class Supervisor:
                 f"{node.KILLED}; see {node.log_path}"
             )
         node.kill()
+
+    def _ask_saving_secs(self) -> float:
+        # Well before all are asked: what is to be saved is in servers that then end.
+        return self._ending_since_secs + 0.25 * self._notice_secs
 
     def _ask_all_secs(self) -> float:
         return self._ending_since_secs + 0.5 * self._notice_secs
@@ -294,7 +319,13 @@ class Supervisor:
                 limits.append(kill_secs if interrupted else interrupt_secs)
                 if self._ending is not None and node.name not in self._asked_secs:
                     limits.append(self._ask_all_secs())
+                    if _saves(node) and time.monotonic() < self._ask_saving_secs():
+                        limits.append(self._ask_saving_secs())
             due_secs = self._due_secs(node)
             if due_secs is not None:
                 limits.append(due_secs)
         return min(limits)
+
+
+def _saves(node: watched.Node) -> bool:
+    return graph.group_of(node.name) in SAVING_ROLES

@@ -169,6 +169,67 @@ def test_a_caller_that_does_not_stop_does_not_take_the_others_time(
     assert tape.index(("request_stop", "shard/0")) < tape.index(("kill", "worker/0"))
 
 
+def test_the_coordinator_is_asked_when_those_whose_states_it_saves_have_ended(
+    make_node, wake, tape
+):
+    nodes = [
+        make_node("shard/0"),
+        make_node("replay/0"),
+        make_node("worker/0"),
+        make_node("coordinator/0"),
+        make_node("evaluator/0"),
+    ]
+    calls = {name: ["shard/0"] for name in ("coordinator/0", "evaluator/0")}
+    calls["worker/0"] = ["replay/0", "shard/0"]
+    run(nodes, wake, calls=calls, signals=[signal.SIGINT])
+    asked = [name for what, name in tape if what == "request_stop"]
+    assert asked[:2] == ["worker/0", "evaluator/0"]
+    assert sorted(asked[2:4]) == ["coordinator/0", "replay/0"]
+    assert asked[4:] == ["shard/0"]
+
+
+def test_the_coordinator_waits_for_no_server_that_saves_its_own(make_node, wake, tape):
+    nodes = [
+        make_node("replay/0", ends_when="kill"),
+        make_node("worker/0"),
+        make_node("coordinator/0"),
+    ]
+    start_secs = wake.now_secs
+    asked_secs = note_requests(nodes[2], wake)
+    run(nodes, wake, calls={"worker/0": ["replay/0"]}, signals=[signal.SIGINT])
+    assert asked_secs == [start_secs]
+
+
+def test_a_worker_that_hangs_keeps_the_coordinator_from_saving_for_a_quarter(
+    make_node, wake, tape
+):
+    nodes = [
+        make_node("shard/0"),
+        make_node("worker/0", ends_when="kill"),
+        make_node("coordinator/0"),
+    ]
+    start_secs = wake.now_secs
+    coordinator_secs = note_requests(nodes[2], wake)
+    shard_secs = note_requests(nodes[0], wake)
+    calls = {"worker/0": ["shard/0"], "coordinator/0": ["shard/0"]}
+    run(nodes, wake, calls=calls, notice_secs=10.0, signals=[signal.SIGINT])
+    assert coordinator_secs == [start_secs + 2.5]
+    assert shard_secs == [start_secs + 5.0]  # Time for the save in between.
+    assert wake.now_secs == start_secs + 10.0
+
+
+def note_requests(node, wake):
+    """Returns a list that grows by the time of each request to stop."""
+    asked_secs, request_stop = [], node.request_stop
+
+    def note():
+        asked_secs.append(wake.now_secs)
+        request_stop()
+
+    node.request_stop = note
+    return asked_secs
+
+
 def test_without_notice_nodes_are_killed_at_once(make_node, wake, tape):
     node = make_node("a/0", STOPS, ends_when="kill")
     run([node], wake, notice_secs=0.0)
