@@ -25,8 +25,8 @@ class BundleReplay(NamedTuple):
         num_items: Counts the transitions.
         num_added_steps: Counts the steps that it was given, in all lives of it: so much
             it has come to. None where nobody counts.
-        save: Writes what it holds to the run's folder; does nothing where that is done
-            in a thread of its own.
+        save: Writes what it holds to the run's folder. Where that is done in a thread
+            of its own, raises what the thread died of.
         close: Frees what it holds.
     """
 
@@ -122,13 +122,19 @@ def _on_reverb(
     def close() -> None:
         adder.flush()
         adder.close()
+        try:
+            if saver is not None:
+                saver.close()
+        finally:
+            source.close()
+            server.close()
+
+    def check_saver() -> None:
         if saver is not None:
-            saver.close()
-        source.close()
-        server.close()
+            saver.check()
 
     return BundleReplay(
-        adder, source, lambda: server.num_items, None, lambda: None, close
+        adder, source, lambda: server.num_items, None, check_saver, close
     )
 
 

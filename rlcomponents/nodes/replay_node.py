@@ -78,8 +78,12 @@ class ReplayNode(lp.PyNode):
         try:
             while not lp.stop_event().wait(_STEP_SECS):
                 replay.show_counts()
+                if saver is not None:
+                    saver.check()
                 pulse.current().completed_step()  # It has served for so long.
         finally:
-            if saver is not None:
-                saver.close()
-            replay.close()
+            try:
+                if saver is not None:
+                    saver.close()
+            finally:
+                replay.close()

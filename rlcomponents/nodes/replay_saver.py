@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable
 
 from rlcomponents.runs import disk as disks
+from rlcomponents.runs import writer_threads
 
 
 class ReplaySaver:
     """Calls `save` once a period, and once more at the end, in a thread of its own.
 
     A disk that takes no more ends nothing: the user is told, and it is tried again.
+    Whatever else happens ends the thread; `check` and `close` raise it.
     """
 
     def __init__(
@@ -36,14 +38,22 @@ class ReplaySaver:
         self._disk = disks.Disk()
         self._closing = threading.Event()
         self._given_up = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._thread = writer_threads.WriterThread(self._run)
+
+    def check(self) -> None:
+        """Raises what the thread died of, once. Call it in the loop of the node."""
+        self._thread.check()
 
     def close(self) -> None:
-        """Saves once more, where there is time for it."""
+        """Saves once more, where there is time for it.
+
+        Raises:
+            Exception: What the thread died of, unless `check` has raised it.
+        """
         self._closing.set()
         self._thread.join(self._last_save_secs)
         self._given_up.set()
+        self._thread.check()
 
     def _run(self) -> None:
         is_last = False

@@ -20,6 +20,7 @@ import numpy as np
 from rlcomponents import array_files, core, pulse
 from rlcomponents.parameters import saved_states, shard, wire
 from rlcomponents.runs import disk as disks
+from rlcomponents.runs import writer_threads
 
 _IDLE_SECS = 1.0
 
@@ -89,7 +90,8 @@ class SavedShard(shard.ParameterShard):
             raise ValueError(
                 f"snapshot_period_updates is {snapshot_period_updates}: give 1 or more."
             )
-        super().__init__(epoch=pulse.current().starts, **settings)
+        self._life = pulse.current()  # Calls come in threads that are of no node.
+        super().__init__(epoch=self._life.starts, **settings)
         self._wait_for_stop = wait_for_stop
         self._interval_updates = max(1, snapshot_period_updates // 2)
         self._writer = _Writer(path, self.save)
@@ -97,9 +99,13 @@ class SavedShard(shard.ParameterShard):
         self._requested_updates = self._updates
 
     def run(self) -> None:
-        """Waits until the program stops, then takes the last snapshot."""
+        """Waits until the program stops, then takes the last snapshot.
+
+        Raises:
+            Exception: What the thread died of that writes snapshots.
+        """
         while not self._wait_for_stop(_IDLE_SECS):
-            pass
+            self._writer.thread.check()
         self._writer.close()
 
     def initialise(self, vector: wire.Buffer) -> wire.Reply:
@@ -113,11 +119,12 @@ class SavedShard(shard.ParameterShard):
     ) -> wire.Reply:
         """See `ParameterShard`. One that was judged is a step of the node's work."""
         reply = super().push(gradient, epoch, updates, steps)
+        if not wire.is_result(reply):
+            return reply
         statistics = saved_states.ShardStatistics(*wire.read_reply(self.statistics()))
         counts = statistics.as_store()
-        life = pulse.current()
-        life.completed_step()
-        life.show(
+        self._life.completed_step()
+        self._life.show(
             updates=counts.updates,
             discarded=counts.discarded_stale,
             staleness_updates=counts.mean_staleness_updates,
@@ -129,7 +136,11 @@ class SavedShard(shard.ParameterShard):
 
 
 class _Writer:
-    """Writes what `save` returns, in a thread, whenever it is asked to."""
+    """Writes what `save` returns, in a thread, whenever it is asked to.
+
+    Attributes:
+        thread: To look at now and then, in the loop of the node.
+    """
 
     def __init__(self, path: pathlib.Path, save: Callable[[], State]) -> None:
         """Starts the thread, which ends with the process."""
@@ -138,31 +149,28 @@ class _Writer:
         self._disk = disks.Disk()
         self._closing = False
         self._request = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self.thread = writer_threads.WriterThread(self._run)
 
     def request(self) -> None:
         """Asks for a snapshot, and does not wait for it."""
         self._request.set()
 
     def close(self) -> None:
-        """Takes a last one, and ends the thread."""
+        """Takes a last one, and ends the thread; raises what that died of."""
         self._closing = True
         self._request.set()
-        self._thread.join()
+        self.thread.join()
+        self.thread.check()
 
     def _run(self) -> None:
         while True:
             self._request.wait()
             self._request.clear()
             closing = self._closing  # Looked at after that, and before the state is.
-            self._write()
+            with self._disk.survived(str(self._path)):
+                array_files.replace(self._path, self._save())
             if closing:
                 return
-
-    def _write(self) -> None:
-        with self._disk.survived(str(self._path)):
-            array_files.replace(self._path, self._save())
 
 
 def _go_on_from(path: pathlib.Path, restore: Callable[[State], bool | None]) -> bool:

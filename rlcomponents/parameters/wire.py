@@ -42,6 +42,11 @@ def answers(method: Callable[_P, _R]) -> Callable[_P, Reply]:
     return answer
 
 
+def is_result(reply: Reply) -> bool:
+    """Returns whether a shard's method answered with a result, not with an error."""
+    return reply[0] == _OK
+
+
 def read_reply(reply: Reply) -> Any:
     """Returns the result that a shard's method answered, or raises its error.
 

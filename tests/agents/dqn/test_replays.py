@@ -11,6 +11,7 @@ from agents.dqn import parts, replays
 from agents.gorila_dqn import config as gorila_config
 from rlcomponents import specs
 from rlcomponents.environments import registry
+from rlcomponents.nodes import replay_saver
 from rlcomponents.parameters import local_store
 from rlcomponents.runs import atomic_files
 
@@ -90,6 +91,25 @@ def test_a_replay_that_is_never_to_be_saved_is_not(make_replay, tmp_path):
     _play(replay, 5)
     replay.close()
     assert not (tmp_path / "state" / "bundle-0-replay").exists()
+
+
+def test_a_bundle_dies_of_what_the_saver_of_its_reverb_server_died_of(
+    make_replay, monkeypatch
+):
+    class BrokenSaver:
+        def __init__(self, save, folder, *, period_secs):
+            pass
+
+        def check(self):
+            raise MemoryError("no memory")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(replay_saver, "ReplaySaver", BrokenSaver)
+    replay = make_replay(make_config(replay="reverb"))
+    with pytest.raises(MemoryError, match="no memory"):
+        replay.save()  # What a bundle's step calls once a period.
 
 
 def test_items_that_find_no_room_are_counted_on_the_screen(make_replay, capsys):

@@ -110,7 +110,7 @@ def test_replay_holds_the_ratio_in_central_mode_only():
     assert not central.replay_limits().one_thread
 
 
-def test_exploration_falls_over_the_papers_global_updates_on_atari_and_as_dqn_elsewhere():
+def test_exploration_falls_as_the_paper_says_on_atari_and_as_dqn_elsewhere():
     def horizon(**given):
         return run_config.make_config(
             gorila_config.GorilaConfig, given

@@ -1,12 +1,13 @@
 import subprocess
 import sys
+import threading
 
 import cloudpickle
 import launchpad as lp
 import pytest
 
 from rlcomponents.launching import launcher
-from rlcomponents.nodes import replay_node
+from rlcomponents.nodes import replay_node, replay_saver
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -34,6 +35,51 @@ def test_the_handle_becomes_the_address():
     [address] = node.addresses
     address.bind(FixedAddress())
     assert handle.dereference() == "localhost:4711"
+
+
+class BrokenSaver:
+    def __init__(self, save, folder, *, period_secs):
+        self.is_closed = False
+
+    def check(self):
+        raise MemoryError("no memory")
+
+    def close(self):
+        self.is_closed = True
+
+
+class FakeReplay:
+    def __init__(self, tables, port, **settings):
+        self.is_closed = False
+        made.append(self)
+
+    def save(self):
+        raise NotImplementedError
+
+    def show_counts(self):
+        pass
+
+    def close(self):
+        self.is_closed = True
+
+
+made: list[FakeReplay] = []
+
+
+def test_the_node_dies_of_what_its_saver_died_of(monkeypatch):
+    from rlcomponents.replay import servers
+
+    monkeypatch.setattr(servers, "LocalReplay", FakeReplay)
+    monkeypatch.setattr(replay_saver, "ReplaySaver", BrokenSaver)
+    monkeypatch.setattr(replay_node, "_STEP_SECS", 0.0)
+    monkeypatch.setattr(lp, "stop_event", threading.Event)
+    monkeypatch.setattr(lp, "get_port_from_address", lambda address: 4711)
+    node = replay_node.ReplayNode(list, folder="state", save_period_secs=1.0)
+    [address] = node.addresses
+    address.bind(FixedAddress())
+    with pytest.raises(MemoryError, match="no memory"):
+        node.run()
+    assert made.pop().is_closed
 
 
 def _make_tables():

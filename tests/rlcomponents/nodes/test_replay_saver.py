@@ -65,5 +65,28 @@ def test_a_last_save_that_takes_too_long_is_given_up_in_silence(lines):
     saver.close()
     cut_off.set()
     saver._thread.join(LONG_SECS)
-    assert not saver._thread.is_alive()
+    assert not saver._thread.is_alive
     assert lines == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EMFILE, "Too many open files"), MemoryError("no memory")]
+)
+def test_what_ends_its_thread_is_raised_in_the_nodes_own_loop(lines, error):
+    def save():
+        raise error
+
+    saver = replay_saver.ReplaySaver(save, "state/replay-0", period_secs=0.01)
+    saver._thread.join(LONG_SECS)
+    with pytest.raises(type(error)):
+        saver.check()
+    saver.close()  # Which the node does while it dies of that.
+
+
+def test_a_last_save_that_fails_is_no_clean_end(lines):
+    def save():
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    saver = replay_saver.ReplaySaver(save, "state/replay-0", period_secs=LONG_SECS)
+    with pytest.raises(OSError, match="Too many open files"):
+        saver.close()

@@ -185,32 +185,59 @@ def test_a_file_that_cannot_be_read_now_is_tried_again_by_the_next_start(path, n
     assert make_shard(path).save()["parameters"].tolist() == [1.0] * 4
 
 
-def test_a_full_disk_is_said_once_and_training_goes_on(path, node, written):
-    full = [False]
-    replace = array_files.replace
+def test_a_full_disk_is_said_once_and_training_goes_on(path, node, monkeypatch):
+    full, tried, replace = [False], threading.Semaphore(0), array_files.replace
 
     def write(path, state):
-        if full[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        replace(path, state)
+        try:
+            if full[0]:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            replace(path, state)
+        finally:
+            tried.release()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(array_files, "replace", write)
-        made = make_shard(path, snapshot_period_updates=1)
-        made.initialise(ONES.tobytes())
-        assert written.acquire(timeout=10)
-        before = array_files.read(path)
-        full[0] = True
-        for updates in range(3):
-            assert push(made, updates=updates) == ("applied", 0)
-            made._writer._write()
-        [line] = node.lines
-        assert line.startswith(f"CANNOT WRITE {path}: No space left on device.")
-        assert_same(array_files.read(path), before)
-        full[0] = False
-        made._writer._write()
-        assert node.lines[1:] == [f"{path} can be written again."]
+    monkeypatch.setattr(array_files, "replace", write)
+    made = make_shard(path, snapshot_period_updates=1)
+    made.initialise(ONES.tobytes())
+    assert tried.acquire(timeout=10)
+    before = array_files.read(path)
+    full[0] = True
+    for updates in range(3):  # Where a try begins, the one before is over.
+        assert push(made, updates=updates) == ("applied", 0)
+        assert tried.acquire(timeout=10)
+    [line] = node.lines
+    assert line.startswith(f"CANNOT WRITE {path}: No space left on device.")
+    assert_same(array_files.read(path), before)
+    full[0] = False
+    for updates in range(3, 5):
+        push(made, updates=updates)
+        assert tried.acquire(timeout=10)
+    assert node.lines[1:] == [f"{path} can be written again."]
     assert_same(array_files.read(path), made.save())
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EMFILE, "Too many open files"), MemoryError("no memory")]
+)
+def test_a_shard_dies_of_what_its_writer_died_of(path, node, monkeypatch, error):
+    def write(path, state):
+        raise error
+
+    monkeypatch.setattr(array_files, "replace", write)
+    made = make_shard(path)
+    made.initialise(ONES.tobytes())
+    made._writer.thread.join(10)
+    with pytest.raises(type(error), match=str(error.args[-1])):
+        made.run()
+
+
+def test_a_last_snapshot_that_fails_is_no_clean_end(path, node, monkeypatch):
+    def write(path, state):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(array_files, "replace", write)
+    with pytest.raises(OSError, match="Too many open files"):
+        make_shard(path, stopped=True).run()
 
 
 def test_a_period_of_no_updates_is_refused(path):
@@ -319,6 +346,37 @@ def test_a_gradient_is_a_step_of_the_shards_work_and_a_question_is_none(
     assert pulse.current().steps == 0
     push(made, updates=0)
     assert pulse.current().steps == 1
+
+
+@pytest.mark.parametrize("fault", ["no parameters", "another network"])
+def test_a_gradient_that_is_refused_is_no_step_of_the_shards_work(
+    node, path, written, fault
+):
+    made = make_shard(path)
+    if fault == "another network":
+        made.initialise(np.ones(5, np.float32).tobytes())
+    with pytest.raises((core.NotInitialisedError, ValueError)):
+        push(made, updates=0)
+    assert pulse.current().steps == 0
+
+
+def test_a_shard_shows_its_work_in_its_own_node_whoever_calls_it(path, written):
+    own = pulse.Pulse()
+    before = pulse.current()
+    made = []
+
+    def build():
+        pulse.use_in_this_thread(own)
+        made.append(make_shard(path))
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    thread.join()
+    made[0].initialise(ONES.tobytes())
+    steps = before.steps
+    push(made[0], updates=0)  # In another thread, as courier's are.
+    assert (own.steps, own.numbers["updates"]) == (1, 1)
+    assert before.steps == steps
 
 
 def test_whoever_watches_sees_what_a_shard_applied_and_discarded(node, path, written):

@@ -30,6 +30,11 @@ def test_a_result_comes_back():
     assert wire.read_reply(sent(answer("fine"))) == (7, "fine")
 
 
+def test_a_result_is_told_from_an_error():
+    questions = ("fine", "empty", "bad")
+    assert [wire.is_result(answer(each)) for each in questions] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("question", "error", "message"),
     [
