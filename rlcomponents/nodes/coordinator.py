@@ -118,7 +118,6 @@ class Coordinator(acme_core.Worker):
             num_kept=num_checkpoints_kept,
         )
         self._next_checkpoint_secs = clock() + checkpoint_period_secs
-        self._saved: core.StoreStatistics | None = None
         self._last_row: dict[str, Any] | None = None
 
     def step(self) -> bool:
@@ -134,7 +133,7 @@ class Coordinator(acme_core.Worker):
         at_end = self._is_at_end(statistics)
         is_due = self._clock() >= self._next_checkpoint_secs
         if at_end or (is_due and statistics.updates):
-            self._save(statistics)
+            self._save()
             self._next_checkpoint_secs = self._clock() + self._checkpoint_period_secs
         self._write_summary(summary.MAX_STEPS if at_end else "running", row)
         return at_end
@@ -166,7 +165,7 @@ class Coordinator(acme_core.Worker):
         if not self._is_starting(statistics):
             self._write_row(row)
         if statistics.updates:
-            self._save(statistics)
+            self._save()
         # A stop between the last evaluation and the next round changes no result.
         at_end = self._is_at_end(statistics)
         self._write_summary(summary.MAX_STEPS if at_end else "stopped", row)
@@ -264,12 +263,9 @@ class Coordinator(acme_core.Worker):
             "waiting": waiting or self._workers.waiting,
         }
 
-    def _save(self, statistics: core.StoreStatistics) -> None:
-        if statistics == self._saved:
-            return
+    def _save(self) -> None:
         with self._disk.survived(str(self._folder.checkpoints)):
-            if self._checkpoints.save():
-                self._saved = statistics
+            self._checkpoints.save()
 
     def _write_summary(self, reason: str, row: dict[str, Any]) -> None:
         steps_per_sec, updates_per_sec = self._speed.overall_rates()

@@ -40,19 +40,20 @@ class ProgramCheckpoints:
         self._shards = shards
         self._facts = facts
         self._num_kept = num_kept
+        self._saved: tuple[list[dict[str, Any]], dict[str, bytes]] | None = None
 
-    def save(self) -> bool:
-        """Saves what there is now, unless a shard holds no parameters yet.
+    def save(self) -> None:
+        """Saves what there is now.
 
-        Returns:
-            Whether it did.
+        Not where a shard holds no parameters yet, nor where all is as it was at the
+        last save: the counts of every shard, and what every node wrote.
 
         Raises:
             OSError: The disk took no more; the checkpoints before are as they were.
         """
         states = [shard.save() for shard in self._shards]
         if not all("parameters" in state for state in states):
-            return False
+            return
         names = [f"parameters_{index}" for index in range(len(states))]
         versions = {
             name: {count: int(state[count]) for count in ("epoch", "updates", "steps")}
@@ -60,6 +61,16 @@ class ProgramCheckpoints:
         }
         node_paths = sorted(self._folder.state.glob("*.json"))
         documents = {path.name: path.read_bytes() for path in node_paths}
+        counts = [
+            {
+                key: value
+                for key, value in state.items()
+                if not isinstance(value, np.ndarray)
+            }
+            for state in states
+        ]
+        if (counts, documents) == self._saved:
+            return
         arrays_paths = [node_state.arrays_path(path) for path in node_paths]
         for name, document in documents.items():
             versions[name] = {
@@ -88,4 +99,4 @@ class ProgramCheckpoints:
             },
             num_kept=self._num_kept,
         )
-        return True
+        self._saved = counts, documents

@@ -5,7 +5,7 @@ import pytest
 
 from agents.dqn import config as dqn_config
 from agents.dqn import program
-from rlcomponents.runs import checkpoints, run_folder, summary
+from rlcomponents.runs import checkpoints, node_state, run_folder, summary
 from rlcomponents.testing import harness
 
 pytestmark = pytest.mark.usefixtures("patient_learners")
@@ -87,6 +87,26 @@ def test_a_run_that_is_told_to_stop_saves_what_it_has(make_agent, folder):
     assert result.reason == "stopped"
     assert result.agent_steps >= 41  # Those that came with an update, at least.
     assert checkpoints.latest(folder.checkpoints) is not None
+
+
+def test_a_stop_in_an_evaluation_is_saved_with_what_the_node_wrote_at_its_end(
+    make_agent, folder
+):
+    agent, _ = make_agent(make_config(max_steps=100_000, checkpoint_period_secs=0.001))
+    for _ in range(50):
+        agent.step()
+    agent._period_secs = agent._next_round_secs = 0.0
+
+    def break_off():
+        lp.stop()  # Then the coordinator saves once more before the node is told.
+        return False
+
+    agent._evaluator.step = break_off
+    agent.run()
+    path = checkpoints.latest(folder.checkpoints)
+    document = checkpoints.load_documents(path)["dqn-0.json"]
+    assert document == (folder.state / "dqn-0.json").read_bytes()
+    assert node_state.parse(document)["ended"]
 
 
 def test_evaluations_come_in_between(make_agent, folder):

@@ -471,13 +471,52 @@ def test_nothing_is_saved_before_the_first_update(program):
 
 def test_one_state_is_saved_once(program):
     coordinator = program.coordinator(checkpoint_period_secs=1.0)
+    state = node_state.NodeState(program.folder.state / "dqn-0.json", period_secs=0.0)
     program.learn(MAX_STEPS, secs=2.0)
     coordinator.step()
     program.clock.secs += 2.0
     coordinator.step()
+    state.save()  # The same bytes.
     program.evaluate(MAX_STEPS, 1.0, final=1)
     assert coordinator.step()
+    coordinator.stop()
     assert program.checkpoints() == ["step_000000001000"]
+
+
+@pytest.mark.parametrize("end", ["stop", "max_steps"])
+def test_what_a_node_wrote_after_the_last_checkpoint_is_saved_at_the_end(program, end):
+    coordinator = program.coordinator(checkpoint_period_secs=1.0)
+    state = node_state.NodeState(program.folder.state / "dqn-0.json", period_secs=0.0)
+    program.learn(MAX_STEPS, secs=2.0)
+    coordinator.step()
+    state.save(ended=True)
+    if end == "stop":
+        coordinator.stop()
+    else:
+        program.evaluate(MAX_STEPS, 1.0, final=1)
+        assert coordinator.step()
+    path = checkpoints.latest(program.folder.checkpoints)
+    saved = node_state.parse(checkpoints.load_documents(path)["dqn-0.json"])
+    assert saved["ended"]
+
+
+def test_a_store_that_is_behind_is_saved_as_it_goes_on(program):
+    coordinator = program.coordinator(
+        statistics=lambda: program.store.statistics(), checkpoint_period_secs=1.0
+    )
+    program.learn(40, secs=2.0)
+    coordinator.step()
+    program.store = make_store()
+    behind = program.coordinator(
+        statistics=lambda: program.store.statistics(),
+        checkpoint_period_secs=1.0,
+        num_checkpoints_kept=9,
+    )
+    for _ in range(3):
+        program.learn(10, secs=2.0)
+        behind.step()
+    assert program.last("agent_steps") == [40]
+    assert program.checkpoints() == [f"step_{steps:012d}" for steps in (10, 20, 30, 40)]
 
 
 def test_a_checkpoint_holds_all_that_the_store_needs(program):
