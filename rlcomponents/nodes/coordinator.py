@@ -23,6 +23,7 @@ from rlcomponents.runs import disk as disks
 from rlcomponents.runs import events, metrics, run_folder, summary
 
 _CLOCKS = ("time_secs", "agent_steps", "final")
+_RUNNING = "running"  # Until the run ends, in place of a reason.
 
 
 class Coordinator(acme_core.Worker):
@@ -135,7 +136,7 @@ class Coordinator(acme_core.Worker):
         if at_end or (is_due and statistics.updates):
             self._save()
             self._next_checkpoint_secs = self._clock() + self._checkpoint_period_secs
-        self._write_summary(summary.MAX_STEPS if at_end else "running", row)
+        self._write_summary(summary.MAX_STEPS if at_end else _RUNNING, row)
         return at_end
 
     def run(self) -> None:
@@ -292,6 +293,8 @@ class Coordinator(acme_core.Worker):
                     frames_per_sec=steps_per_sec * self._frames_per_step,
                     updates_per_sec=updates_per_sec,
                 ),
+                # The next round's is as good; the end is told once.
+                lasting=reason != _RUNNING,
             )
 
 

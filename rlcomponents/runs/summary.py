@@ -78,10 +78,17 @@ class Summary:
     restarts: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
-def write(path: pathlib.Path, summary: Summary) -> None:
-    """Replaces the summary at `path`."""
+def write(path: pathlib.Path, summary: Summary, *, lasting: bool = True) -> None:
+    """Replaces the summary at `path`.
+
+    Args:
+        path: The summary.
+        summary: What it says from now on.
+        lasting: See `atomic_files.write_bytes`. Not for one that is soon replaced.
+    """
     fields = dataclasses.asdict(summary)
-    atomic_files.write_json(path, {key: _plain(fields[key]) for key in fields})
+    plain = {key: _plain(fields[key]) for key in fields}
+    atomic_files.write_json(path, plain, lasting=lasting)
 
 
 def read(path: pathlib.Path) -> Summary:

@@ -12,7 +12,14 @@ from rlcomponents import core, pulse, schedules
 from rlcomponents.nodes import coordinator as coordinators
 from rlcomponents.parameters import layout as layouts
 from rlcomponents.parameters import local_store, shard, sharded_client, update_rules
-from rlcomponents.runs import checkpoints, metrics, node_state, run_folder, summary
+from rlcomponents.runs import (
+    atomic_files,
+    checkpoints,
+    metrics,
+    node_state,
+    run_folder,
+    summary,
+)
 from rlcomponents.testing import fakes, in_process
 
 LAYOUT = layouts.ParameterLayout(["w", "b"], [[2, 3], [3]])
@@ -394,6 +401,28 @@ def test_the_summary_says_what_the_run_came_to(program):
         "updates_per_sec": 0.02,
         "restarts": [],
     }
+
+
+def test_only_the_summary_of_the_end_is_forced_to_the_disk(program, monkeypatch):
+    forced = []
+    publish = atomic_files.publish
+
+    def note(aside, path):
+        forced.append(path.name)
+        publish(aside, path)
+
+    monkeypatch.setattr(atomic_files, "publish", note)
+    coordinator = program.coordinator()
+    program.learn(10)
+    coordinator.step()
+    assert program.summary().reason == "running"
+    assert "summary.json" not in forced
+    coordinator.stop()
+    assert forced.count("summary.json") == 1
+    program.learn(MAX_STEPS)
+    program.evaluate(MAX_STEPS + 10, 2.0, final=1)
+    assert coordinator.step()
+    assert forced.count("summary.json") == 2
 
 
 def test_the_best_evaluation_is_that_of_the_whole_run(program):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 
 import numpy as np
 import pytest
@@ -50,6 +51,19 @@ FINISHED = summary.Summary(
 def test_the_file_has_the_published_keys(tmp_path):
     summary.write(tmp_path / "summary.json", FINISHED)
     assert list(json.loads((tmp_path / "summary.json").read_text())) == KEYS
+
+
+def test_a_summary_that_is_soon_replaced_is_not_forced_to_the_disk(
+    tmp_path, monkeypatch
+):
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    path = tmp_path / "summary.json"
+    summary.write(path, FINISHED, lasting=False)
+    assert synced == []
+    assert summary.read(path) == FINISHED
+    summary.write(path, FINISHED)
+    assert len(synced) == 2  # The file, and its name in the folder.
 
 
 def test_a_summary_comes_back_as_it_was(tmp_path):
