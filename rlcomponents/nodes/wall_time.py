@@ -36,15 +36,12 @@ class WallTime:
         """
         self._now = now
         self._rows = metrics.MetricsFile(program_csv)
-        earlier = self._rows.read_new()
-        self._secs_before = secs_until_now(earlier[-1] if earlier else {}, secs_since)
+        self._secs_before = secs_until_now(self._rows.read_newest() or {}, secs_since)
         self._newest: metrics.Row | None = None  # Of those that have come since.
 
     def __call__(self) -> float:
         """Returns the seconds that the run has taken by now."""
-        rows = self._rows.read_new()
-        if rows:
-            self._newest = rows[-1]
+        self._newest = self._rows.read_newest() or self._newest
         if self._newest is None:
             return self._secs_before
         age_secs = self._now() - metrics.number(self._newest, "time_secs")

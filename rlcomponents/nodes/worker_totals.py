@@ -5,8 +5,8 @@ stays. A coordinator that starts again reads the same files, and comes to the sa
 """
 
 import collections
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from rlcomponents.runs import metrics, run_folder
 
@@ -32,9 +32,8 @@ class WorkerTotals:
         self._reader = metrics.MetricsReader(folder.metrics)
         self._rows: dict[str, metrics.Row] = {}
         self._counts: collections.Counter[str] = collections.Counter()
-        # Mean return and number of the games in one row of a worker.
-        self._returns: collections.deque[tuple[float, int]] = collections.deque()
-        self._take(self._read())
+        self._games = _RecentGames()
+        self._take_earlier()
         for row in self._rows.values():  # Of workers that may be there no more.
             row.update(dict.fromkeys(_NOW))
         self._is_working = False
@@ -44,8 +43,11 @@ class WorkerTotals:
 
     def read_new(self) -> list[tuple[str, metrics.Row]]:
         """Takes in the rows that are new; returns them with their nodes."""
-        rows = self._read()
-        self._take(rows)
+        rows = [named for named in self._reader.read_new() if self._is_worker(named[0])]
+        # In the order of time, not of names, so that recent games are the last.
+        rows.sort(key=lambda named: metrics.number(named[1], "time_secs"))
+        for name, row in rows:
+            self._take(name, row, self._games)
         self._is_working |= bool(rows)
         return rows
 
@@ -61,10 +63,7 @@ class WorkerTotals:
     @property
     def recent_return(self) -> float | None:
         """Mean raw return of the last games of all workers; None before any."""
-        num_returns = sum(number for _, number in self._returns)
-        if not num_returns:
-            return None
-        return sum(mean * number for mean, number in self._returns) / num_returns
+        return self._games.mean_return
 
     @property
     def waiting(self) -> str | None:
@@ -80,29 +79,61 @@ class WorkerTotals:
             return f"{reasons[0]} (and {len(reasons) - 1} more)"
         return reasons[0] if reasons else None
 
-    def _read(self) -> list[tuple[str, metrics.Row]]:
-        rows = self._reader.read_new()
-        # In the order of time, not of names, so that recent games are the last.
-        return sorted(
-            ((name, row) for name, row in rows if name != self._own_name),
-            key=lambda named: metrics.number(named[1], "time_secs"),
-        )
+    def _is_worker(self, name: str) -> bool:
+        return name != self._own_name
 
-    def _take(self, rows: Iterable[tuple[str, metrics.Row]]) -> None:
-        for name, row in rows:
-            previous = self._rows.get(name, {})
-            for column in _COUNTS:
-                grown = metrics.number(row, column) - metrics.number(previous, column)
-                self._counts[column] += max(0, int(grown))
-                if column == "episodes":
-                    self._take_returns(row, int(grown))
-            self._rows[name] = row
-        surplus = sum(count for _, count in self._returns) - _RECENT_EPISODES
-        while self._returns and surplus >= self._returns[0][1]:
-            surplus -= self._returns.popleft()[1]
+    def _take_earlier(self) -> None:
+        """Takes in the rows of days, of which no more is held than the games kept."""
+        games: dict[str, _RecentGames] = collections.defaultdict(_RecentGames)
+        for name, row in self._reader.stream_new():
+            if self._is_worker(name):
+                self._take(name, row, games[name])
+        # Files came one after the other, and the recent games are the last of all.
+        found = [each for recent in games.values() for each in recent.games]
+        for each in sorted(found, key=lambda each: each.time_secs):
+            self._games.add(each)
 
-    def _take_returns(self, row: metrics.Row, num_ended: int) -> None:
+    def _take(self, name: str, row: metrics.Row, games: "_RecentGames") -> None:
+        previous = self._rows.get(name, {})
+        grown = {
+            column: int(metrics.number(row, column) - metrics.number(previous, column))
+            for column in _COUNTS
+        }
+        for column, number in grown.items():
+            self._counts[column] += max(0, number)
         mean = row.get("episode_return")
         if isinstance(mean, float):
             # Where the count fell, nobody knows how many games the mean is of.
-            self._returns.append((mean, max(1, num_ended)))
+            number = max(1, grown["episodes"])
+            games.add(_Games(metrics.number(row, "time_secs"), mean, number))
+        self._rows[name] = row
+
+
+class _Games(NamedTuple):
+    """The games that one row of a worker tells of."""
+
+    time_secs: float
+    mean_return: float
+    number: int
+
+
+class _RecentGames:
+    """The last `_RECENT_EPISODES` games, and what fills up the row of the first."""
+
+    def __init__(self) -> None:
+        self.games: collections.deque[_Games] = collections.deque()
+        self._number = 0
+
+    def add(self, games: _Games) -> None:
+        """Takes in games, and drops the oldest that are recent no more."""
+        self.games.append(games)
+        self._number += games.number
+        while self._number - self.games[0].number >= _RECENT_EPISODES:
+            self._number -= self.games.popleft().number
+
+    @property
+    def mean_return(self) -> float | None:
+        """Mean over the games; None before any."""
+        if not self.games:
+            return None
+        return sum(each.mean_return * each.number for each in self.games) / self._number

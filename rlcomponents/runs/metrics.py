@@ -2,13 +2,19 @@
 
 The files are the only channel from the nodes to the live view: workers append rows, the
 coordinator reads all of them and appends to `program.csv`, the launcher reads that.
+
+A row a second comes, in some days, to more than a node has memory for. So old rows are
+streamed, one at a time, and the last one is found from the end of its file.
 """
 
 import csv
 import io
+import itertools
 import numbers
+import os
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import BinaryIO
 
 import numpy as np
 
@@ -72,6 +78,8 @@ games had been played.
 
 Row = dict[str, float | str | None]
 """A row as read: numbers as float, blank fields as None, all else as str."""
+
+_BLOCK_BYTES = 4096  # Read at a time in search of a line's begin.
 
 
 class MetricsWriter:
@@ -139,19 +147,20 @@ class MetricsWriter:
         header = _line(self._columns)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a+b") as found:
+            size_bytes = found.seek(0, os.SEEK_END)
+            whole_bytes = _line_begin(found, size_bytes)
+            if whole_bytes < size_bytes:
+                found.truncate(whole_bytes)
             found.seek(0)
-            lines = found.read().splitlines(keepends=True)
-            if lines and not lines[-1].endswith(b"\n"):
-                lines.pop()
-                found.truncate(sum(map(len, lines)))
-        if lines and lines[0] != header:
+            first = found.readline()
+        if first and first != header:
             raise ValueError(
-                f"{self._path} has the columns {lines[0].decode().strip()}, not "
+                f"{self._path} has the columns {first.decode().strip()}, not "
                 f"{header.decode().strip()}: move it away, or go on with the version "
                 "that wrote it."
             )
         file = append_file.AppendFile(self._path)
-        if not lines:
+        if not first:
             try:
                 file.append(header)
             except OSError:
@@ -178,16 +187,17 @@ class MetricsFile:
         Raises:
             ValueError: A line has more or fewer fields than the header.
         """
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset_bytes)
-                unread = file.read()
-        except FileNotFoundError:
-            return []
-        whole = unread[: unread.rfind(b"\n") + 1]
-        self._offset_bytes += len(whole)
-        rows = []
-        for fields in csv.reader(io.StringIO(whole.decode(), newline="")):
+        return list(self.stream_new())
+
+    def stream_new(self) -> Iterator[Row]:
+        """Yields what `read_new` returns, and holds one row at a time.
+
+        Rows that are not taken stay new.
+
+        Raises:
+            ValueError: See `read_new`.
+        """
+        for fields in csv.reader(self._new_lines()):
             if self._columns is None:
                 self._columns = fields
             elif len(fields) != len(self._columns):
@@ -196,8 +206,39 @@ class MetricsFile:
                     f"of {len(self._columns)}: {fields}."
                 )
             else:
-                rows.append(dict(zip(self._columns, map(_parse, fields), strict=True)))
-        return rows
+                yield dict(zip(self._columns, map(_parse, fields), strict=True))
+
+    def read_newest(self) -> Row | None:
+        """Returns the last of the new rows, and passes over the others; None if none.
+
+        Raises:
+            ValueError: The line has more or fewer fields than the header.
+        """
+        try:
+            with self._path.open("rb") as file:
+                end = _line_begin(file, file.seek(0, os.SEEK_END))
+                begin = _line_begin(file, end - 1)
+                if begin and self._columns is None:
+                    file.seek(0)
+                    self._columns = next(csv.reader([file.readline().decode()]))
+        except FileNotFoundError:
+            return None
+        self._offset_bytes = max(self._offset_bytes, begin)
+        rows = self.read_new()
+        return rows[-1] if rows else None
+
+    def _new_lines(self) -> Iterator[str]:
+        try:
+            file = self._path.open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            file.seek(self._offset_bytes)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._offset_bytes += len(line)
+                yield line.decode()
 
 
 class MetricsReader:
@@ -213,19 +254,20 @@ class MetricsReader:
 
         Nodes come in the order of their names, rows of a node in the order written.
         """
+        return list(self.stream_new())
+
+    def stream_new(self) -> Iterator[tuple[str, Row]]:
+        """Yields what `read_new` returns, and holds one row at a time."""
         for path in self._directory.glob("*.csv"):
             self._files.setdefault(path.stem, MetricsFile(path))
-        return [
-            (node, row)
-            for node, file in sorted(self._files.items())
-            for row in file.read_new()
-        ]
+        for node, file in sorted(self._files.items()):
+            for row in file.stream_new():
+                yield node, row
 
 
 def read_last(path: pathlib.Path) -> Row:
     """Returns the last whole row of a file; an empty one where there is none."""
-    rows = MetricsFile(path).read_new()
-    return rows[-1] if rows else {}
+    return MetricsFile(path).read_newest() or {}
 
 
 def cut(path: pathlib.Path, is_kept: Callable[[Row], bool]) -> None:
@@ -235,19 +277,32 @@ def cut(path: pathlib.Path, is_kept: Callable[[Row], bool]) -> None:
         path: The file, which may be missing.
         is_kept: Says of a row whether it stays.
     """
-    rows = MetricsFile(path).read_new()
-    num_kept = next(
-        (index for index, row in enumerate(rows) if not is_kept(row)), len(rows)
-    )
-    if num_kept < len(rows):
-        lines = path.read_bytes().splitlines(keepends=True)
-        atomic_files.write_bytes(path, b"".join(lines[: 1 + num_kept]))
+    rows = enumerate(MetricsFile(path).stream_new())
+    num_kept = next((index for index, row in rows if not is_kept(row)), None)
+    if num_kept is not None:
+        with path.open("rb") as file:
+            kept_bytes = sum(map(len, itertools.islice(file, 1 + num_kept)))
+            file.seek(0)
+            kept = file.read(kept_bytes)
+        atomic_files.write_bytes(path, kept)
 
 
 def number(row: Mapping[str, float | str | None], column: str) -> float:
     """Returns a number of a row; 0 where the row has none."""
     value = row.get(column)
     return value if isinstance(value, float) else 0.0
+
+
+def _line_begin(file: BinaryIO, end_bytes: int) -> int:
+    """Returns where the line begins that goes on to a place; looks from there back."""
+    while end_bytes > 0:
+        begin_bytes = max(0, end_bytes - _BLOCK_BYTES)
+        file.seek(begin_bytes)
+        index = file.read(end_bytes - begin_bytes).rfind(b"\n")
+        if index >= 0:
+            return begin_bytes + index + 1
+        end_bytes = begin_bytes
+    return 0
 
 
 def _line(fields: Sequence[str]) -> bytes:

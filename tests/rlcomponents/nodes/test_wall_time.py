@@ -77,3 +77,15 @@ def test_time_never_falls_below_the_coordinators_where_the_clock_is_set_back(pro
     program.row(7.0)
     program.clock.secs -= 100.0
     assert secs() == 7.0
+
+
+def test_of_many_rows_the_last_alone_tells_the_time(program):
+    program.row(1.0)
+    header, _ = program.path.read_text().splitlines()
+    program.path.write_text(f"{header}\nno row\n")  # Reading it would fail.
+    program.row(7.0)
+    secs = program.look_from_now_on()
+    assert secs() == 7.0
+    program.row(8.0)
+    program.row(9.0)
+    assert secs() == 9.0

@@ -1,5 +1,8 @@
 """Tests of adding up the rows of all workers."""
 
+import tracemalloc
+
+import numpy as np
 import pytest
 
 from rlcomponents.nodes import worker_totals
@@ -67,3 +70,35 @@ def test_replays_of_nodes_that_are_gone_are_not_counted(folder):
     report(folder, "bundle-0", replay_items=8)
     totals.read_new()
     assert totals.replay_items == 8
+
+
+def test_recent_returns_of_files_of_days_are_the_last_of_all_nodes(folder):
+    totals = worker_totals.WorkerTotals(folder, {})
+    rng = np.random.default_rng(0)
+    episodes = dict.fromkeys(("a", "b", "c"), 0)
+    for time_secs in range(120):
+        node = str(rng.choice(list(episodes)))
+        episodes[node] += int(rng.integers(1, 8))
+        value = float(rng.normal())
+        row = {"episodes": episodes[node], "episode_return": value}
+        report(folder, node, time_secs=float(time_secs), **row)
+        totals.read_new()
+    later = worker_totals.WorkerTotals(folder, {})
+    assert later.recent_return == totals.recent_return
+    assert later.count("episodes") == sum(episodes.values())
+
+
+def test_memory_does_not_grow_with_the_rows_that_were_there_before(folder):
+    columns = metrics.WORKER_COLUMNS
+    fields = {"time_secs": 1.5, "episodes": 1, "episode_return": 0.5}
+    line = ",".join(str(fields.get(column, "")) for column in columns)
+    path = folder.metrics / "bundle-0.csv"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join([",".join(columns), *[line] * 20_000, ""]))
+    tracemalloc.start()
+    try:
+        totals = worker_totals.WorkerTotals(folder, {})
+        assert tracemalloc.get_traced_memory()[1] < 300_000
+    finally:
+        tracemalloc.stop()
+    assert totals.recent_return == 0.5

@@ -1,7 +1,9 @@
 """Tests of metrics files: written a row at a time, read while they grow."""
 
+import collections
 import errno
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -184,3 +186,90 @@ def test_the_last_row_is_read_alone(tmp_path):
     assert metrics.read_last(path) == {}
     path.write_text("steps\n1\n2\n3")
     assert metrics.read_last(path) == {"steps": 2.0}
+
+
+@pytest.mark.parametrize("columns", [("steps",), ("steps", "waiting")])
+@pytest.mark.parametrize("torn", ["", "9", "9" * 10_000])
+def test_the_last_row_is_found_however_long_lines_are(tmp_path, columns, torn):
+    path = tmp_path / "program.csv"
+    writer = metrics.MetricsWriter(path, columns)
+    for steps in range(3):
+        long = {"waiting": f"{steps} " + "long" * 5_000} if len(columns) > 1 else {}
+        writer.write({"steps": steps} | long)
+        with path.open("rb") as file:
+            whole = file.read()
+        path.write_bytes(whole + torn.encode())
+        assert metrics.read_last(path) == {"steps": float(steps)} | long
+        path.write_bytes(whole)
+
+
+def test_a_torn_line_alone_is_removed_however_long_it_is(tmp_path):
+    path = tmp_path / "program.csv"
+    for num_bytes in range(4090, 4100):  # Ends of files are read in blocks of 4096.
+        path.write_text("steps\n1\n2\n" + "3" * num_bytes)
+        metrics.MetricsWriter(path, ("steps",)).close()
+        assert path.read_text() == "steps\n1\n2\n"
+
+
+@pytest.mark.parametrize("text", ["", "ste", "steps\n", "steps\n12"])
+def test_a_file_without_a_whole_row_has_no_last_one(tmp_path, text):
+    path = tmp_path / "program.csv"
+    path.write_text(text)
+    file = metrics.MetricsFile(path)
+    assert file.read_newest() is None
+    path.write_text("steps\n12\n")
+    assert file.read_newest() == {"steps": 12.0}
+
+
+def test_rows_before_the_newest_are_read_no_more(tmp_path):
+    path = tmp_path / "program.csv"
+    path.write_text("steps\n1\n2\n3\n")
+    file = metrics.MetricsFile(path)
+    assert file.read_newest() == {"steps": 3.0}
+    assert file.read_newest() is None
+    path.write_text("steps\n1\n2\n3\n4\n5\n")
+    assert file.read_new() == [{"steps": 4.0}, {"steps": 5.0}]
+
+
+def test_rows_of_a_stream_that_are_not_taken_stay_new(tmp_path):
+    path = tmp_path / "node.csv"
+    path.write_text("steps\n1\n2\n3\n")
+    file = metrics.MetricsFile(path)
+    assert next(file.stream_new()) == {"steps": 1.0}
+    assert file.read_new() == [{"steps": 2.0}, {"steps": 3.0}]
+
+
+def _long_file(path):
+    """Writes 20,000 rows; returns a quarter of their size in bytes."""
+    path.write_text(
+        "steps,note\n" + "".join(f"{row},{'waiting ' * 10}\n" for row in range(20_000))
+    )
+    return path.stat().st_size // 4
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(metrics.read_last, id="last"),
+        pytest.param(
+            lambda path: metrics.MetricsWriter(path, ("steps", "note")).close(),
+            id="writer",
+        ),
+        pytest.param(
+            lambda path: collections.deque(
+                metrics.MetricsReader(path.parent).stream_new(), maxlen=1
+            ),
+            id="stream",
+        ),
+        pytest.param(lambda path: metrics.cut(path, lambda row: True), id="cut"),
+    ],
+)
+def test_a_long_file_is_not_held_in_memory(tmp_path, read):
+    path = tmp_path / "node.csv"
+    limit_bytes = _long_file(path)
+    tracemalloc.start()
+    try:
+        read(path)
+        assert tracemalloc.get_traced_memory()[1] < limit_bytes
+    finally:
+        tracemalloc.stop()
