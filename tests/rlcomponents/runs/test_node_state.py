@@ -1,6 +1,7 @@
 """Tests of what a node goes on from."""
 
 import errno
+import math
 import os
 
 import numpy as np
@@ -57,6 +58,15 @@ def test_a_part_goes_on_from_what_was_saved_of_it(path):
     later = Counter()
     open_state(path).keep("counter", later)
     assert later.count == 7
+
+
+def test_a_part_may_hold_an_infinity(path):
+    state = open_state(path)
+    state.keep("best", Counter(-math.inf))
+    state.save()
+    later = Counter()
+    open_state(path).keep("best", later)
+    assert later.count == -math.inf
 
 
 def test_a_part_that_was_not_saved_starts_afresh(path):

@@ -1,3 +1,4 @@
+import math
 import unittest
 
 import dm_env
@@ -87,6 +88,33 @@ class _Sharing(catch.Catch):
         return {**super().save(), "actions": self._actions}
 
 
+class _Remembering(catch.Catch):
+    """Keeps its best return, which is none yet, and a mean of nothing."""
+
+    def __init__(self, seed):
+        super().__init__(catch.CatchSettings(), seed)
+
+    def save(self):
+        return {**super().save(), "best": -math.inf, "mean": math.nan}
+
+
+def _failed(contract):
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(contract).run(result)
+    return {case._testMethodName for case, _ in result.failures + result.errors}
+
+
+def test_a_saved_state_may_hold_infinities_and_nan():
+    class Contract(environment_contract.EnvironmentContract, absltest.TestCase):
+        num_steps = 40
+
+        def make_environment(self, seed):
+            return _Remembering(seed)
+
+    goes_on = "test_it_goes_on_from_a_saved_state_in_another_object"
+    assert goes_on not in _failed(Contract)
+
+
 @pytest.mark.parametrize(
     ("environment", "failing"),
     [
@@ -106,9 +134,7 @@ def test_the_contract_notices_a_planted_fault(environment, failing):
         def make_environment(self, seed):
             return environment(seed)
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Contract).run(result)
-    failed = {case._testMethodName for case, _ in result.failures + result.errors}
+    failed = _failed(Contract)
     assert failing in failed
     assert "test_its_picture_is_rgb" not in failed
 
@@ -180,9 +206,7 @@ def test_the_continuous_contract_notices_a_planted_fault(make_environment, faili
         def make_environment(self, seed):
             return make_environment(seed)
 
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(Contract).run(result)
-    failed = {case._testMethodName for case, _ in result.failures + result.errors}
+    failed = _failed(Contract)
     # What it cannot do is skipped, by an exception.
     skipped = {
         "test_its_picture_is_rgb",
