@@ -9,7 +9,15 @@ from acme import adders as acme_adders
 from agents.dqn.config import DQNConfig
 from rlcomponents import array_files, core, pulse, seeding, specs
 from rlcomponents.nodes import replay_saver
-from rlcomponents.replay import adders, batches, memory, servers, tables, transitions
+from rlcomponents.replay import (
+    adders,
+    batches,
+    memory,
+    saves,
+    servers,
+    tables,
+    transitions,
+)
 from rlcomponents.runs import atomic_files, run_folder
 from rlcomponents.runs import disk as disks
 
@@ -62,7 +70,12 @@ def make_replay(
     if config.replay_kind == "memory":
         seed = seeding.derive(config.seed, "replay", index, life=life)
         return _in_memory(
-            config, run_dir, environment_spec, np.random.default_rng(seed), name
+            config,
+            run_dir,
+            environment_spec,
+            wait_for_stop,
+            np.random.default_rng(seed),
+            name,
         )
     return _on_reverb(config, run_dir, environment_spec, wait_for_stop, name)
 
@@ -96,7 +109,9 @@ def _on_reverb(
 ) -> BundleReplay:
     folder = run_folder.RunFolder(run_dir).state / f"{name}-replay"
     server = servers.LocalReplay(
-        tables.make_tables(environment_spec, config.replay_limits()), folder=folder
+        tables.make_tables(environment_spec, config.replay_limits()),
+        folder=folder,
+        wait_for_stop=wait_for_stop,
     )
     saver = None
     if config.replay_checkpoint_period_secs is not None:
@@ -142,6 +157,7 @@ def _in_memory(
     config: DQNConfig,
     run_dir: str,
     environment_spec: specs.EnvironmentSpec,
+    wait_for_stop: core.WaitForStop,
     rng: np.random.Generator,
     name: str,
 ) -> BundleReplay:
@@ -155,18 +171,27 @@ def _in_memory(
     )
     path = run_folder.RunFolder(run_dir).state / f"{name}-replay" / "replay.npz"
     disk = disks.Disk(print)
-    try:
-        with path.open("rb") as file:
-            num_dropped = replay.read(file)
-        if num_dropped:
+
+    def read() -> int:
+        try:
+            with path.open("rb") as file:
+                return replay.read(file)
+        except FileNotFoundError:
+            return 0  # A fresh run.
+        except ValueError as error:
+            aside = saves.set_aside(path)
             pulse.current().say(
-                f"{num_dropped:,} transitions of {path} found no room in replay: the "
-                "oldest ones."
+                f"{path} is skipped (kept as {aside.name}), and replay begins empty: "
+                f"{error}"
             )
-    except FileNotFoundError:
-        pass  # A fresh run.
-    except (OSError, ValueError) as error:
-        pulse.current().say(f"{path} is skipped, and replay begins empty: {error}")
+            return 0
+
+    num_dropped = saves.read_patiently(read, path, wait_for_stop)
+    if num_dropped:
+        pulse.current().say(
+            f"{num_dropped:,} transitions of {path} found no room in replay: the "
+            "oldest ones."
+        )
 
     def save() -> None:
         waiting = pulse.current().waiting(f"the disk: {path} is written")

@@ -12,7 +12,7 @@ import launchpad as lp
 from launchpad.nodes import base
 
 from rlcomponents import pulse
-from rlcomponents.nodes import replay_saver
+from rlcomponents.nodes import replay_saver, stopping
 
 _STEP_SECS = 1.0
 
@@ -69,7 +69,12 @@ class ReplayNode(lp.PyNode):
             from rlcomponents.replay import servers  # Imports TensorFlow.
 
             port = lp.get_port_from_address(self._address.resolve())
-            replay = servers.LocalReplay(self.make_tables(), port, folder=self._folder)
+            replay = servers.LocalReplay(
+                self.make_tables(),
+                port,
+                folder=self._folder,
+                wait_for_stop=stopping.wait_for_stop,
+            )
         saver = None
         if self._folder is not None and self._save_period_secs is not None:
             saver = replay_saver.ReplaySaver(

@@ -8,6 +8,7 @@ the bit, as one that was not.
 No Reverb and no TensorFlow.
 """
 
+import errno
 import io
 import json
 import zipfile
@@ -25,6 +26,7 @@ from rlcomponents.replay import steps, transitions
 
 _FORMAT = "rlcomponents replay 1"
 _STATE, _ITEMS, _COLUMN = "state.json", "items.npy", "column_{}.npy"
+_OF_TORN_FILES = (None, errno.EINVAL)  # As of a jump to before the file's beginning.
 _ITEM = np.dtype(
     [
         ("row", np.int64),  # Of the last observation.
@@ -214,6 +216,7 @@ class MemoryReplay(acme_adders.Adder):
         Raises:
             ValueError: The file is torn, or of another kind or environment. Nothing has
                 changed then.
+            OSError: The file cannot be read now. Nothing has changed then, either.
         """
         try:
             with zipfile.ZipFile(file) as archive:
@@ -226,6 +229,10 @@ class MemoryReplay(acme_adders.Adder):
             zipfile.BadZipFile,
             zlib.error,
         ) as error:
+            # Where the disk fails, zipfile may say that the file is none of its own.
+            for cause in (error, error.__context__):
+                if isinstance(cause, OSError) and cause.errno not in _OF_TORN_FILES:
+                    raise cause from None
             raise ValueError(
                 f"This is no replay of this environment ({error}): it is torn, or was "
                 "saved by another run."

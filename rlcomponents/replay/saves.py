@@ -4,24 +4,32 @@
         saved-7/        the newest save: Reverb's files, and saved.json
         saving/         one being written; moved to saved-8 once it is on the disk
         loading/        what Reverb is given to load, while it loads
+        skipped-0/      one that nothing could go on from; left to the user
 
 saved.json says how many items the save holds, and how long each file is and what its
 checksum, since Reverb ends the process over files that do not fit together. Pure: the
 launcher reads these folders without Reverb.
 """
 
+import itertools
 import json
+import os
 import pathlib
 import shutil
 import time
 import zlib
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
+from rlcomponents import core, pulse
 from rlcomponents.runs import atomic_files
 
 _FACTS = "saved.json"
 _PREFIX = "saved-"
 _BLOCK_BYTES = 1 << 20
+_PAUSES_SECS = (1.0, 2.0, 4.0, 8.0, 16.0)
+
+_T = TypeVar("_T")
 
 
 class Save(NamedTuple):
@@ -52,18 +60,27 @@ def newest(folder: pathlib.Path) -> Save | None:
     """Returns the newest completed save; None where there is none.
 
     Its files may be damaged all the same: see `check`.
+
+    Raises:
+        OSError: One cannot be read now.
     """
     for path in reversed(_numbered(folder)):
         try:
             facts = json.loads((path / _FACTS).read_text())
             return Save(path, int(facts["num_items"]), float(facts["time_secs"]))
-        except (OSError, KeyError, TypeError, ValueError):
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # It was cut off, or is something else.
+        except (KeyError, TypeError, ValueError):
             continue
     return None
 
 
 def saved_items(folder: str | pathlib.Path) -> int | None:
-    """Returns how many items the newest save in a folder holds; None without one."""
+    """Returns how many items the newest save in a folder holds; None without one.
+
+    Raises:
+        OSError: It cannot be read now.
+    """
     save = newest(pathlib.Path(folder))
     return None if save is None else save.num_items
 
@@ -73,15 +90,56 @@ def check(save: Save) -> None:
 
     Raises:
         ValueError: One is not as it was written.
+        OSError: One cannot be read now.
     """
     files = json.loads((save.path / _FACTS).read_text())["files"]
     for name, expected in files.items():
         try:
             found = _measured(save.path / name)
-        except OSError as error:
-            raise ValueError(f"{name} cannot be read ({error.strerror}).") from error
+        except FileNotFoundError as error:
+            raise ValueError(f"{name} is missing.") from error
         if found != expected:
             raise ValueError(f"{name} is damaged.")
+
+
+def read_patiently(
+    read: Callable[[], _T], path: pathlib.Path, wait_for_stop: core.WaitForStop
+) -> _T:
+    """Reads a save, some times within half a minute while the disk does not let it.
+
+    A disk that is full, or away for a moment, makes no save a bad one: to begin empty
+    would cost what it holds.
+
+    Args:
+        read: Returns what is read.
+        path: For whoever watches.
+        wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+
+    Raises:
+        OSError: It cannot be read for longer, or a stop was asked for meanwhile.
+    """
+    for pause_secs in _PAUSES_SECS:
+        try:
+            return read()
+        except OSError as error:
+            with pulse.current().waiting(f"the disk: {path} cannot be read ({error})"):
+                if wait_for_stop(pause_secs):
+                    raise
+    return read()
+
+
+def set_aside(path: pathlib.Path) -> pathlib.Path:
+    """Renames a save that is skipped, so that no later one replaces or removes it.
+
+    Returns:
+        Its new path, beside the old one.
+    """
+    asides = (
+        path.with_name(f"skipped-{number}{path.suffix}") for number in itertools.count()
+    )
+    aside = next(aside for aside in asides if not aside.exists())
+    os.rename(path, aside)
+    return aside
 
 
 def publish(written: pathlib.Path, folder: pathlib.Path, num_items: int) -> Save:

@@ -17,9 +17,23 @@ from typing import NamedTuple
 import reverb
 import tensorflow as tf
 
-from rlcomponents import pulse
+from rlcomponents import core, pulse
 from rlcomponents.replay import restoring, saves
 from rlcomponents.replay import tables as replay_tables
+
+_DISK_TROUBLES = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+)
 
 
 class ReplayInfo(NamedTuple):
@@ -68,23 +82,35 @@ class LocalReplay:
         port: int | None = None,
         *,
         folder: str | pathlib.Path | None = None,
+        wait_for_stop: core.WaitForStop | None = None,
     ) -> None:
         """Starts the server with what was saved in its folder, if anything was.
 
-        A save that is damaged, or of other tables, is left alone with one sentence to
-        the user, and the server starts empty.
+        A save that is damaged, or of other tables, is set aside with one sentence to
+        the user, and the server starts empty. One that cannot be read now is tried
+        again; see `saves.read_patiently`.
 
         Args:
             tables: Of `tables.make_tables`; not served by anybody else.
             port: Port to listen on. None: one that is free.
             folder: Where `save` writes; see `saves`. None: nowhere.
+            wait_for_stop: Waits so many seconds; returns whether a stop was asked.
+                None: nobody asks.
+
+        Raises:
+            OSError: What was saved cannot be read now.
         """
         self._folder = None if folder is None else pathlib.Path(folder).absolute()
         self._lock = threading.Lock()
         if self._folder is None:
             self._server = make_server(tables, port)
         else:
-            self._server = _start_from_save(tables, port, self._folder)
+            path = self._folder
+            self._server = saves.read_patiently(
+                lambda: _start_from_save(tables, port, path),
+                path,
+                wait_for_stop or threading.Event().wait,
+            )
         self._client = reverb.Client(self.address)
         self._num_items = 0
 
@@ -134,7 +160,8 @@ class LocalReplay:
                 num_items = restoring.count_items(written)
                 saves.publish(written, self._folder, num_items)
             except (RuntimeError, tf.errors.OpError) as error:
-                raise OSError(_errno_of(str(error)), str(error)) from error
+                number = _errno_of(error) or errno.EIO
+                raise OSError(number, str(error)) from error
             finally:
                 shutil.rmtree(saving, ignore_errors=True)
 
@@ -213,9 +240,22 @@ def _start_from_save(
                 str(saving), fallback_checkpoint_path=str(loading)
             ),
         )
-    except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
-        pulse.current().say(f"{save.path} is skipped, and replay begins empty: {error}")
-        return make_server(tables, port, checkpoint_dir=str(saving))
+    except (RuntimeError, ValueError, tf.errors.OpError) as error:
+        number = _errno_of(error)
+        if number is not None:
+            raise OSError(number, f"{save.path} cannot be read now: {error}") from error
+        # First, since a port that is taken is an error like that of a bad save.
+        server = make_server(tables, port, checkpoint_dir=str(saving))
+        try:
+            aside = saves.set_aside(save.path)
+        except OSError:
+            server.stop()
+            raise
+        pulse.current().say(
+            f"{save.path} is skipped (kept as {aside.name}), and replay begins empty: "
+            f"{error}"
+        )
+        return server
     finally:
         shutil.rmtree(loading, ignore_errors=True)
     if num_dropped:
@@ -226,9 +266,13 @@ def _start_from_save(
     return server
 
 
-def _errno_of(message: str) -> int:
-    """Finds out what the disk's trouble was, of which Reverb tells only the words."""
-    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES):
-        if os.strerror(number).lower() in message.lower():
+def _errno_of(error: Exception) -> int | None:
+    """Finds out what the disk's trouble was, of which Reverb tells only the words.
+
+    Returns:
+        None where it was none of the disk's.
+    """
+    for number in _DISK_TROUBLES:
+        if os.strerror(number).lower() in str(error).lower():
             return number
-    return errno.EIO
+    return None

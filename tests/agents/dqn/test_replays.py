@@ -1,3 +1,4 @@
+import errno
 import os
 import threading
 
@@ -13,6 +14,7 @@ from rlcomponents import specs
 from rlcomponents.environments import registry
 from rlcomponents.nodes import replay_saver
 from rlcomponents.parameters import local_store
+from rlcomponents.replay import memory, saves
 from rlcomponents.runs import atomic_files
 
 CATCH = specs.make_environment_spec(registry.make_factory("catch")(0))
@@ -126,8 +128,38 @@ def test_a_replay_that_is_torn_is_skipped_with_a_sentence(
     make_replay(make_config()).save()
     path = tmp_path / "state" / "bundle-0-replay" / "replay.npz"
     path.write_bytes(path.read_bytes()[:50])
-    assert make_replay(make_config()).num_items() == 0
-    assert f"{path} is skipped, and replay begins empty" in capsys.readouterr().out
+    again = make_replay(make_config())
+    assert again.num_items() == 0
+    line = f"{path} is skipped (kept as skipped-0.npz), and replay begins empty"
+    assert line in capsys.readouterr().out
+    again.save()
+    assert path.with_name("skipped-0.npz").stat().st_size == 50
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_disk_that_fails_at_the_start_makes_no_replay_a_bad_one(
+    make_replay, tmp_path, capsys, monkeypatch, lasts
+):
+    replay = make_replay(make_config())
+    _play(replay, 5)
+    replay.save()
+    read, failures = memory.MemoryReplay.read, [errno.ESTALE] * (99 if lasts else 2)
+
+    def read_from_a_failing_disk(replay, file):
+        if failures:
+            raise OSError(failures.pop(), "Stale file handle")
+        return read(replay, file)
+
+    monkeypatch.setattr(memory.MemoryReplay, "read", read_from_a_failing_disk)
+    monkeypatch.setattr(saves, "_PAUSES_SECS", (0.0, 0.0))
+    if lasts:
+        with pytest.raises(OSError, match="Stale file handle"):
+            make_replay(make_config())
+    else:
+        assert make_replay(make_config()).num_items() == 5
+    assert "skipped" not in capsys.readouterr().out
+    folder = tmp_path / "state" / "bundle-0-replay"
+    assert [path.name for path in folder.iterdir()] == ["replay.npz"]
 
 
 def test_a_replay_in_memory_is_on_the_disk_before_it_has_its_name(

@@ -1,5 +1,6 @@
 """Tests of rlcomponents.replay.memory; see test_replay_contract for the rest."""
 
+import errno
 import io
 import json
 import subprocess
@@ -211,6 +212,26 @@ def test_a_torn_file_is_refused_and_changes_nothing(make):
     turned[len(payload) // 2] ^= 1  # One bit of what is compressed.
     with pytest.raises(ValueError, match="no replay of this environment"):
         restored.read(io.BytesIO(turned))
+    assert _saved(restored) == before
+
+
+@pytest.mark.parametrize("num_reads", [0, 1, 3, 8])
+def test_a_disk_that_fails_is_no_torn_file_and_changes_nothing(make, num_reads):
+    class FailingDisk(io.BytesIO):
+        reads_left = num_reads
+
+        def read(self, *args):
+            self.reads_left -= 1
+            if self.reads_left < 0:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().read(*args)
+
+    saved, restored = make(), make(seed=3)
+    _play(saved, 50)
+    _play(restored, 30)
+    before = _saved(restored)
+    with pytest.raises(OSError, match="Input/output error"):
+        restored.read(FailingDisk(_saved(saved)))
     assert _saved(restored) == before
 
 

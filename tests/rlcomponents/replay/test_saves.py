@@ -1,5 +1,6 @@
 """Tests of rlcomponents.replay.saves, on folders without Reverb."""
 
+import errno
 import os
 import pathlib
 import shutil
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 
+from rlcomponents import pulse
 from rlcomponents.replay import saves
 
 
@@ -116,7 +118,7 @@ def test_a_save_that_a_power_cut_tore_is_skipped_for_the_one_before(
     [
         pytest.param(lambda file: file.write_bytes(b"whol"), "damaged", id="torn"),
         pytest.param(lambda file: file.write_bytes(b"whose"), "damaged", id="changed"),
-        pytest.param(lambda file: file.unlink(), "cannot be read", id="missing"),
+        pytest.param(lambda file: file.unlink(), "is missing", id="missing"),
     ],
 )
 def test_damage_is_noticed(tmp_path, write, damage, message):
@@ -124,6 +126,77 @@ def test_damage_is_noticed(tmp_path, write, damage, message):
     damage(save.path / "items")
     with pytest.raises(ValueError, match=message):
         saves.check(save)
+
+
+class FailingDisk:
+    """Reads as `read` does, but for the first times."""
+
+    def __init__(self, read, num_failures):
+        self.read = read
+        self.num_failures = num_failures
+
+    def __call__(self, *args, **kwargs):
+        if self.num_failures:
+            self.num_failures -= 1
+            raise OSError(errno.EIO, "Input/output error")
+        return self.read(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("method", "look"),
+    [("read_text", lambda save: saves.newest(save.path.parent)), ("open", saves.check)],
+)
+def test_a_save_that_cannot_be_read_now_is_neither_damaged_nor_missing(
+    write, monkeypatch, method, look
+):
+    save = write(b"whole", num_items=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, method, FailingDisk(None, 1))
+        with pytest.raises(OSError, match="Input/output error"):
+            look(save)
+    saves.check(save)
+
+
+def test_what_cannot_be_read_is_tried_again_while_whoever_watches_sees_it(monkeypatch):
+    node, seen = pulse.Pulse(), []
+    monkeypatch.setattr(pulse, "current", lambda: node)
+
+    def wait_for_stop(secs):
+        seen.append(node.waiting_for)
+        return False
+
+    disk = FailingDisk(lambda: "read", 2)
+    read = saves.read_patiently(disk, pathlib.Path("replay"), wait_for_stop)
+    assert read == "read"
+    words = "the disk: replay cannot be read ([Errno 5] Input/output error)"
+    assert seen == [words, words]
+
+
+def test_what_cannot_be_read_for_half_a_minute_is_an_error():
+    pauses_secs = []
+    with pytest.raises(OSError, match="Input/output error"):
+        saves.read_patiently(
+            FailingDisk(None, 99), pathlib.Path("replay"), pauses_secs.append
+        )
+    assert sum(pauses_secs) == 31
+
+
+def test_a_stop_ends_the_wait_for_the_disk():
+    disk = FailingDisk(None, 99)
+    with pytest.raises(OSError, match="Input/output error"):
+        saves.read_patiently(disk, pathlib.Path("replay"), lambda secs: True)
+    assert disk.num_failures == 98
+
+
+def test_a_save_that_was_set_aside_stays_whatever_is_saved_later(tmp_path, write):
+    for content in (b"first", b"second"):
+        saves.set_aside(write(content, num_items=1).path)
+    assert saves.newest(tmp_path) is None
+    write(b"third", num_items=1)
+    write(b"fourth", num_items=1)
+    saves.tidy(tmp_path)
+    kept = {path.parent.name: path.read_bytes() for path in tmp_path.glob("*/items")}
+    assert kept == {"skipped-0": b"first", "skipped-1": b"second", "saved-1": b"fourth"}
 
 
 def test_saves_are_looked_at_without_reverb_or_tensorflow():

@@ -4,16 +4,18 @@ import contextlib
 import errno
 import os
 import resource
+import socket
 import tempfile
 
 import dm_env
 import numpy as np
 import pytest
 import reverb
+import tensorflow as tf
 from dm_env import specs as dm_env_specs
 
 from rlcomponents import pulse
-from rlcomponents.replay import adders, batches, saves, servers, tables
+from rlcomponents.replay import adders, batches, restoring, saves, servers, tables
 from rlcomponents.replay import limits as replay_limits
 
 SCALAR = dm_env_specs.Array((), np.float32)
@@ -181,7 +183,8 @@ def test_a_save_of_another_environment_is_skipped_with_a_sentence(
     other = make_replay(make_spec(), folder=tmp_path)
     assert other.num_items == 0
     assert said.lines == [
-        f"{tmp_path}/saved-0 is skipped, and replay begins empty: its items of "
+        f"{tmp_path}/saved-0 is skipped (kept as skipped-0), and replay begins "
+        "empty: its items of "
         "'transitions' have other fields or shapes."
     ]
 
@@ -200,11 +203,64 @@ def test_a_torn_save_is_skipped_with_a_sentence(
     again = make_replay(spec, folder=tmp_path)
     assert again.num_items == 0
     assert said.lines == [
-        f"{tmp_path}/saved-0 is skipped, and replay begins empty: {name} is damaged."
+        f"{tmp_path}/saved-0 is skipped (kept as skipped-0), and replay begins empty: "
+        f"{name} is damaged."
     ]
     _fill(again, spec, 3)
-    again.save()  # And it is replaced.
+    again.save()
     assert saves.saved_items(tmp_path) == 3
+    assert (tmp_path / "skipped-0" / name).exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        tf.errors.ResourceExhaustedError(None, None, "a; No space left on device"),
+    ],
+)
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_disk_that_is_full_at_the_start_makes_no_save_a_bad_one(
+    make_spec, make_replay, tmp_path, said, monkeypatch, error, lasts
+):
+    spec = make_spec(SCALAR)
+    replay = make_replay(spec, folder=tmp_path)
+    _fill(replay, spec, 3)
+    replay.save()
+    replay.close()
+    prepare, failures = restoring.prepare, [error] * (99 if lasts else 2)
+
+    def prepare_on_a_full_disk(*args):
+        if failures:
+            raise failures.pop()
+        return prepare(*args)
+
+    monkeypatch.setattr(restoring, "prepare", prepare_on_a_full_disk)
+    monkeypatch.setattr(saves, "_PAUSES_SECS", (0.0, 0.0))
+    if lasts:
+        with pytest.raises(OSError, match="No space left on device"):
+            make_replay(spec, folder=tmp_path)
+    else:
+        assert make_replay(spec, folder=tmp_path).num_items == 3
+    assert said.lines == []
+    assert [path.name for path in tmp_path.iterdir()] == ["saved-0"]
+
+
+def test_a_port_that_is_taken_makes_no_save_a_bad_one(make_spec, make_replay, tmp_path):
+    spec = make_spec(SCALAR)
+    replay = make_replay(spec, folder=tmp_path)
+    _fill(replay, spec, 3)
+    replay.save()
+    replay.close()
+    limits = replay_limits.ReplayLimits(max_items=9, min_items=1, batch_size=1)
+    with (
+        socket.create_server(("", 0)) as other,
+        pytest.raises(ValueError, match="gRPC"),
+    ):
+        servers.LocalReplay(
+            tables.make_tables(spec, limits), other.getsockname()[1], folder=tmp_path
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["saved-0"]
 
 
 @contextlib.contextmanager
