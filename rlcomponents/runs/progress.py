@@ -53,7 +53,7 @@ class ProgressView:
         )
         self._clock = clock
         self._program = metrics.MetricsFile(run_folder.program_csv)
-        self._program.read_new()
+        self._program.read_newest()  # Of the time before.
         self._row: metrics.Row | None = None
         self._evaluations = metrics.MetricsFile(run_folder.evaluation_csv)
         self._evaluation: metrics.Row | None = None
@@ -107,10 +107,8 @@ class ProgressView:
                 )
 
     def _read(self) -> None:
-        for row in self._program.read_new():
-            self._row = row
-        for row in self._evaluations.read_new():
-            self._evaluation = row
+        self._row = self._program.read_newest() or self._row
+        self._evaluation = self._evaluations.read_newest() or self._evaluation
 
     def _print_line(self) -> None:
         fields = [*self._progress(), *self._totals()]
