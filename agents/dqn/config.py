@@ -108,13 +108,22 @@ class DQNConfig(run_config.RunConfig):
     def __post_init__(self) -> None:
         """Refuses values with which no run could work. See `RunConfig`."""
         super().__post_init__()
-        for name in ("n_step", "steps_per_update"):
-            if getattr(self, name) > self.max_steps:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)}: it must be at most max_steps "
-                    f"({self.max_steps}), or nothing is learned."
-                )
+        if self.steps_per_update > self.max_steps:
+            raise ValueError(
+                f"steps_per_update is {self.steps_per_update}: it must be at most "
+                f"max_steps ({self.max_steps}), or nothing is learned."
+            )
         self._check_replay()
+        first_steps = self.first_update_steps
+        first_steps += -first_steps % self.steps_per_update
+        if first_steps > self.max_steps:
+            raise ValueError(
+                f"n_step is {self.n_step}: the first update, once replay has its "
+                f"minimum of {self._capped_min_replay_items()} and at a multiple of "
+                f"steps_per_update ({self.steps_per_update}), would be at step "
+                f"{first_steps}, beyond max_steps ({self.max_steps}), and nothing is "
+                "learned; lower n_step, or raise max_steps."
+            )
 
     @property
     def evaluation_policy(self) -> str:
@@ -134,6 +143,15 @@ class DQNConfig(run_config.RunConfig):
     def replay_kind(self) -> str:
         """What `replay` comes to: `memory` or `reverb`."""
         return "memory" if self.replay == "auto" else self.replay
+
+    @property
+    def first_update_steps(self) -> int:
+        """Steps of one bundle before its first update.
+
+        Replay has its minimum fill then: the first transitions are complete
+        `n_step - 1` steps after they began.
+        """
+        return self._capped_min_replay_items() + self.n_step
 
     @property
     def samples_per_insert(self) -> float | None:
@@ -159,7 +177,6 @@ class DQNConfig(run_config.RunConfig):
             min_items=self._capped_min_replay_items(),
             batch_size=self.batch_size,
             samples_per_insert=self.samples_per_insert,
-            one_thread=self.samples_per_insert is None,
         )
 
     @property

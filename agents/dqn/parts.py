@@ -163,8 +163,7 @@ def make_bundle(
         adder=replay.adder,
     )
     loop = environment_loop.EnvironmentLoop(environment, actor, watch=files.watch)
-    # The first items are complete n_step - 1 steps after they began.
-    first_update_steps = limits.min_items + config.n_step
+    first_update_steps = config.first_update_steps
     if replay.num_added_steps is None:
         first_update_steps -= replay.num_items()
     else:

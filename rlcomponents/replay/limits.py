@@ -25,8 +25,6 @@ class ReplayLimits:
         max_ahead_samples: How far sampling may be ahead of the ratio, or behind it.
             None: a tenth of what is due at the minimum fill, but room for two batches
             and for two inserts in any case. Needs `samples_per_insert`.
-        one_thread: Whether one thread both inserts and samples, so that nobody is left
-            to end a wait.
     """
 
     max_items: int
@@ -34,7 +32,6 @@ class ReplayLimits:
     batch_size: int
     samples_per_insert: float | None = None
     max_ahead_samples: float | None = None
-    one_thread: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_items", "min_items", "batch_size"):
@@ -85,12 +82,6 @@ class ReplayLimits:
             raise ValueError(
                 f"samples_per_insert is {samples_per_insert}: it must be above 0 and "
                 "finite, or None for no ratio."
-            )
-        if self.one_thread:
-            raise ValueError(
-                f"samples_per_insert is {samples_per_insert} where one thread inserts "
-                "and samples: once an insert is blocked nobody is left to sample, and "
-                "it waits for ever; use None."
             )
         if math.isnan(self.slack_samples):
             raise ValueError(

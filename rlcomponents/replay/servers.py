@@ -42,12 +42,10 @@ class ReplayInfo(NamedTuple):
     Attributes:
         num_items: Items now.
         min_items: Items without which nothing is sampled.
-        capacity_items: Items at most.
     """
 
     num_items: int
     min_items: int
-    capacity_items: int
 
 
 def make_server(
@@ -218,7 +216,6 @@ def info(
     return ReplayInfo(
         num_items=found.current_size,
         min_items=found.rate_limiter_info.min_size_to_sample,
-        capacity_items=found.max_size,
     )
 
 

@@ -77,6 +77,22 @@ def test_settings_that_do_not_go_together_are_refused_by_name(settings, message)
 
 
 @pytest.mark.parametrize(
+    ("n_step", "steps_per_update", "step"), [(91, 1, 101), (95, 1, 105), (90, 3, 102)]
+)
+def test_a_run_that_would_end_before_its_first_update_is_refused(
+    n_step, steps_per_update, step
+):
+    # The minimum fill is a tenth of the steps: 10.
+    with pytest.raises(ValueError, match=rf"^n_step is {n_step}: .*at step {step},"):
+        make_config(max_steps=100, n_step=n_step, steps_per_update=steps_per_update)
+
+
+@pytest.mark.parametrize(("n_step", "steps_per_update"), [(90, 1), (89, 3), (90, 4)])
+def test_a_run_that_ends_with_its_first_update_is_not_refused(n_step, steps_per_update):
+    make_config(max_steps=100, n_step=n_step, steps_per_update=steps_per_update)
+
+
+@pytest.mark.parametrize(
     ("environment", "settings", "message"),
     [
         ("atari:pongg", {}, "did you mean 'pong'"),
@@ -204,8 +220,8 @@ def test_a_minimum_fill_below_the_cap_stays_and_needs_no_words():
     assert config.notes() == []
 
 
-def test_a_run_of_one_step_has_a_minimum_fill_all_the_same():
-    config = make_config(max_steps=1, steps_per_update=1)
+def test_a_run_of_two_steps_has_a_minimum_fill_all_the_same():
+    config = make_config(max_steps=2, steps_per_update=1)
     assert config.replay_limits().min_items == 1
 
 

@@ -107,7 +107,7 @@ def test_replay_holds_the_ratio_in_central_mode_only():
     assert make_config(mode="bundled", **settings).samples_per_insert is None
     central = make_config(mode="central", **settings)
     assert central.samples_per_insert == 8.0
-    assert not central.replay_limits().one_thread
+    assert central.replay_limits().samples_per_insert == 8.0
 
 
 def test_exploration_falls_as_the_paper_says_on_atari_and_as_dqn_elsewhere():

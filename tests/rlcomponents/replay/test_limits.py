@@ -37,11 +37,6 @@ def _limits(**settings):
             id="slack-smaller-than-one-insert",
         ),
         pytest.param(
-            {"samples_per_insert": 4.0, "one_thread": True},
-            "one thread inserts and samples: .* waits for ever; use None",
-            id="ratio-in-one-thread",
-        ),
-        pytest.param(
             {"samples_per_insert": 0.0},
             "samples_per_insert is 0.0: it must be above 0",
             id="ratio-zero",

@@ -33,7 +33,7 @@ def test_a_server_tells_what_it_holds(make_spec, make_replay, monkeypatch):
         adder.add(0, dm_env.transition(0.0, np.float32(0)))
     adder.flush()
     adder.close()
-    assert servers.info(replay.address) == (4, 3, 50)
+    assert servers.info(replay.address) == (4, 3)
     assert replay.num_items == 4
     assert life.numbers == {
         "replay_items": 4,
@@ -158,7 +158,7 @@ def test_limits_of_today_hold_for_what_was_saved(
     replay.save()
     replay.close()
     smaller = make_replay(spec, folder=tmp_path, max_items=8, min_items=3)
-    assert servers.info(smaller.address) == (8, 3, 8)
+    assert servers.info(smaller.address) == (8, 3)
     assert _observations(smaller, 8) == list(range(12, 20))  # The newest.
     assert said.lines == [
         f"12 transitions of {tmp_path}/saved-0 found no room in replay: the oldest "
