@@ -230,18 +230,10 @@ def _unreached_bests(
     rows = metrics.MetricsFile(folder.evaluation_csv).read_new()
     evaluated_steps = {metrics.number(row, "agent_steps") for row in rows}
     return [
-        (path, _free_path(folder.checkpoints / f"best_of_{path.name}"))
+        (path, checkpoints.free_path(folder.checkpoints / f"best_of_{path.name}"))
         for steps, path in checkpoints.listed(folder.best_checkpoint)
         if steps > agent_steps or steps not in evaluated_steps
     ]
-
-
-def _free_path(path: pathlib.Path) -> pathlib.Path:
-    free, number = path, 1
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
 
 
 def _write_arrays(plan: Plan) -> None:

@@ -20,9 +20,6 @@ import numpy as np
 from rlcomponents.evaluation import normalisation, score_tables
 from rlcomponents.runs import metrics, run_folder, summary
 
-_COMPLETE = "max_steps"
-"""Reason in the summary of a run that took all its steps and was evaluated last."""
-
 _NUM_BOOTSTRAPS = 2_000
 
 _LAST_MILLION_FRAMES = 4.9  # Of the published curves on MinAtar.
@@ -118,7 +115,9 @@ class Aggregate(NamedTuple):
 def is_complete(path: pathlib.Path) -> bool:
     """Whether a run took all its steps, and has had its last evaluation."""
     summary_json = run_folder.RunFolder(path).summary_json
-    return summary_json.exists() and summary.read(summary_json).reason == _COMPLETE
+    if not summary_json.exists():
+        return False
+    return summary.read(summary_json).reason == summary.MAX_STEPS
 
 
 def dates(paths: Iterable[pathlib.Path]) -> str:

@@ -89,7 +89,7 @@ def save(
     directory.mkdir(parents=True, exist_ok=True)
     for leftover in directory.glob(".step_*.tmp"):  # Of a save that was cut short.
         shutil.rmtree(leftover)
-    path = _free_path(directory, agent_steps)
+    path = free_path(directory / f"step_{agent_steps:012d}")
     aside = directory / f".{path.name}.tmp"
     try:
         aside.mkdir()
@@ -205,6 +205,15 @@ def listed(directory: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
     return [(agent_steps, path) for agent_steps, _, path in sorted(found)]
 
 
+def free_path(path: pathlib.Path) -> pathlib.Path:
+    """Returns a path that nothing has: this one, or with a number behind its name."""
+    free, number = path, 1
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
+
 def set_aside_newer(directory: pathlib.Path, path: pathlib.Path) -> None:
     """Renames checkpoints newer than `path`, so that those to come are the newest.
 
@@ -232,16 +241,6 @@ def _checksum(file: pathlib.Path) -> int:
         for block in iter(lambda: opened.read(1 << 20), b""):
             checksum = zlib.crc32(block, checksum)
     return checksum
-
-
-def _free_path(directory: pathlib.Path, agent_steps: int) -> pathlib.Path:
-    name = f"step_{agent_steps:012d}"
-    path = directory / name
-    number = 1
-    while path.exists():
-        number += 1
-        path = directory / f"{name}-{number}"
-    return path
 
 
 def _sorted_paths(directory: pathlib.Path) -> list[pathlib.Path]:

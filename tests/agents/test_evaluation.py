@@ -24,18 +24,8 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("config", "make_player"),
-    [
-        (dqn_config.DQNConfig(**SETTINGS), parts.make_player),
-        (a3c_config.A3CConfig(**SETTINGS), strategy.make_player),
-    ],
-    ids=["dqn", "a3c"],
-)
-def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
-    tmp_path, config, make_player
-):
-    folder = run_folder.RunFolder.create(tmp_path / "run")
+def stores():
+    """Returns the list of the stores that are made, and what makes one."""
     opened = []
 
     def make_store(layout):
@@ -49,6 +39,23 @@ def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
             )
         )
         return opened[-1]
+
+    return opened, make_store
+
+
+@pytest.mark.parametrize(
+    ("config", "make_player"),
+    [
+        (dqn_config.DQNConfig(**SETTINGS), parts.make_player),
+        (a3c_config.A3CConfig(**SETTINGS), strategy.make_player),
+    ],
+    ids=["dqn", "a3c"],
+)
+def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
+    tmp_path, config, make_player
+):
+    folder = run_folder.RunFolder.create(tmp_path / "run")
+    opened, make_store = stores()
 
     def make():
         return evaluation.make_evaluator(
@@ -90,20 +97,7 @@ def test_it_plays_with_the_newest_parameters_and_keeps_the_best(
 
 def test_a_look_that_finds_nothing_due_pulls_no_parameters(tmp_path, monkeypatch):
     folder = run_folder.RunFolder.create(tmp_path / "run")
-    opened = []
-
-    def make_store(layout):
-        opened.append(
-            local_store.LocalStore(
-                layout,
-                update_rules.SGD(),
-                schedules.Constant(1.0),
-                max_staleness_updates=None,
-                target_period_updates=None,
-            )
-        )
-        return opened[-1]
-
+    opened, make_store = stores()
     config = dqn_config.DQNConfig(**SETTINGS)
     evaluator = evaluation.make_evaluator(
         config, str(folder.path), parts.make_player, make_store, threading.Event().wait

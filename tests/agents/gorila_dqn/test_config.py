@@ -110,23 +110,16 @@ def test_replay_holds_the_ratio_in_central_mode_only():
     assert central.replay_limits().samples_per_insert == 8.0
 
 
-def test_exploration_falls_as_the_paper_says_on_atari_and_as_dqn_elsewhere():
-    def horizon(**given):
-        return run_config.make_config(
-            gorila_config.GorilaConfig, given
-        ).epsilon_horizon_updates
+@pytest.mark.parametrize(
+    ("setting", "of_the_paper"),
+    [("epsilon_horizon_updates", 1_000_000), ("target_period_updates", 60_000)],
+)
+def test_periods_are_the_papers_on_atari_and_dqns_elsewhere(setting, of_the_paper):
+    def value(environment):
+        given = {"environment": environment}
+        return getattr(
+            run_config.make_config(gorila_config.GorilaConfig, given), setting
+        )
 
-    assert horizon(environment="atari:pong") == 1_000_000
-    preset = dqn_config.DQNConfig.PRESETS["catch"]["epsilon_horizon_updates"]
-    assert horizon(environment="catch") == preset
-
-
-def test_the_target_is_copied_as_the_paper_says_on_atari_and_as_dqn_elsewhere():
-    def period(**given):
-        return run_config.make_config(
-            gorila_config.GorilaConfig, given
-        ).target_period_updates
-
-    assert period(environment="atari:pong") == 60_000
-    preset = dqn_config.DQNConfig.PRESETS["catch"]["target_period_updates"]
-    assert period(environment="catch") == preset
+    assert value("atari:pong") == of_the_paper
+    assert value("catch") == dqn_config.DQNConfig.PRESETS["catch"][setting]
