@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from experiments import study
+from experiments import pages, study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
 from rlcomponents.launching import launcher
@@ -92,12 +92,12 @@ def write(made: study.Study, flags: ExplorationFlags) -> None:
             means = [
                 statistics.fmean(
                     metrics.number(row, "mean_return")
-                    for row in study.evaluations(path)
+                    for row in pages.evaluations(path)
                 )
                 for path in made.runs(variant)
             ]
             records.append(_record(variant.name, finals, means))
-    table = study.markdown_table(
+    table = pages.markdown_table(
         ["final epsilon of the workers", "runs", "last evaluation", "all evaluations"],
         [
             [
@@ -109,7 +109,7 @@ def write(made: study.Study, flags: ExplorationFlags) -> None:
             for record in records
         ],
     )
-    study.write_page(
+    pages.write_page(
         made,
         f"Exploration of {flags.algorithm}, on {flags.environment}",
         [
@@ -117,13 +117,13 @@ def write(made: study.Study, flags: ExplorationFlags) -> None:
             "return of the last evaluation, and of all of a run: means over runs, with "
             "their 95 % intervals (bootstrap over runs).",
             table,
-            study.PICTURE,
+            pages.PICTURE,
         ],
         runs=made.all_runs(),
     )
-    study.write_csv(made, records)
+    pages.write_csv(made, records)
     bands = curves.bands([curves.read(path, "agent_steps") for path in made.all_runs()])
-    curves.draw(made.out / study.CURVES, bands, "agent_steps")
+    curves.draw(made.out / pages.CURVES, bands, "agent_steps")
 
 
 def _record(
@@ -131,13 +131,13 @@ def _record(
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"variant": name, "runs": len(finals)}
     for kind, values in (("final", finals), ("all", means)):
-        mean, low, high = study.mean_with_interval(values)
+        mean, low, high = pages.mean_with_interval(values)
         record |= {f"{kind}_return": mean, f"{kind}_low": low, f"{kind}_high": high}
     return record
 
 
 def _with_interval(record: dict[str, Any], kind: str) -> str:
-    return study.interval_text(
+    return pages.interval_text(
         record[f"{kind}_return"], record[f"{kind}_low"], record[f"{kind}_high"]
     )
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments import costs, minatar_suites, study
+from experiments import costs, minatar_suites, pages, study
 from launch import command_line
 from rlcomponents.evaluation import score_tables, suite_results
 from rlcomponents.launching import launcher
@@ -132,7 +132,7 @@ def compare(
     record: dict[str, Any] = {"at": at}
     for name, runs in zip(("agent", "baseline"), both, strict=True):
         returns = [float(np.interp(at, run.positions, run.returns)) for run in runs]
-        mean, low, high = study.mean_with_interval(returns)
+        mean, low, high = pages.mean_with_interval(returns)
         record |= {f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high}
         record[f"{name}_runs"] = len(returns)
     record["is_above"] = record["agent_mean"] > record["baseline_mean"]
@@ -177,9 +177,9 @@ def write(made: study.Study, suites: Suites) -> None:
     paths = [
         path for games in suites.values() for runs in games.values() for path in runs
     ]
-    study.write_page(made, "The papers' questions, on MinAtar", parts, runs=paths)
+    pages.write_page(made, "The papers' questions, on MinAtar", parts, runs=paths)
     if records:
-        study.write_csv(made, records)
+        pages.write_csv(made, records)
 
 
 def published_wins(starts: str) -> tuple[int, int]:
@@ -215,7 +215,7 @@ def _part(question: Question, answers: Sequence[Mapping[str, Any]]) -> list[str]
             record["game"],
             f"{record['at']:,.0f}",
             *(
-                f"{study.interval_text(*(record[f'{name}_{each}'] for each in _SHOWN))}"
+                f"{pages.interval_text(*(record[f'{name}_{each}'] for each in _SHOWN))}"
                 f", {record[f'{name}_runs']} runs"
                 for name in ("agent", "baseline")
             ),
@@ -225,7 +225,7 @@ def _part(question: Question, answers: Sequence[Mapping[str, Any]]) -> list[str]
     ]
     titles = ["game", f"at {_AT[over]}", agent, baseline, "above"]
     heading = f"## {agent} against {baseline}, at {equal}"
-    return [heading, text, study.markdown_table(titles, rows)]
+    return [heading, text, pages.markdown_table(titles, rows)]
 
 
 _SHOWN = ("mean", "low", "high")
@@ -284,7 +284,7 @@ def _costs(suites: Suites) -> list[str]:
         "Means over runs, of all processes of a run together. Memory is PSS: what is "
         "shared counts once. CPU is that of the whole run, its start and evaluations "
         "included.",
-        study.markdown_table(titles, rows),
+        pages.markdown_table(titles, rows),
     ]
     if unmeasured:
         parts.append(f"Not measured: {', '.join(unmeasured)}.")

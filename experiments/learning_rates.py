@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments import study
+from experiments import pages, study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
 from rlcomponents.launching import launcher
@@ -106,18 +106,18 @@ def write(made: study.Study) -> None:
     scores = _scores(made)
     names = list(scores)
     rates = sorted({rate for by_rate in scores.values() for rate in by_rate})
-    by_rate = study.markdown_table(
+    by_rate = pages.markdown_table(
         ["learning rate", *names],
         [
             [f"{rate:g}", *(_score(scores[name].get(rate)) for name in names)]
             for rate in rates
         ],
     )
-    summed = study.markdown_table(
+    summed = pages.markdown_table(
         ["optimiser", "rates", "mean score", f"above {GOOD_SCORE}", "scores, sorted"],
         [_summary(name, sorted(scores[name].values(), reverse=True)) for name in names],
     )
-    study.write_page(
+    pages.write_page(
         made,
         "A3C over learning rates, by optimiser",
         [
@@ -127,11 +127,11 @@ def write(made: study.Study) -> None:
             by_rate,
             "The same over all rates; the mean is the area under the sorted scores:",
             summed,
-            study.PICTURE,
+            pages.PICTURE,
         ],
         runs=made.all_runs(),
     )
-    study.write_csv(
+    pages.write_csv(
         made,
         [
             {"optimiser": name, "learning_rate": rate, "score": score}
@@ -186,7 +186,7 @@ def _draw(made: study.Study, scores: Mapping[str, Mapping[float, float]]) -> Non
     curve.dress(ordered, "scores, sorted")
     ordered.set_xlabel("rank of the learning rate")
     ordered.legend(frameon=False, labelcolor=curve.INK)
-    study.save_picture(picture, made.out / study.CURVES)
+    pages.save_picture(picture, made.out / pages.CURVES)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from experiments import study
+from experiments import pages, study
 from launch import command_line
 from rlcomponents.launching import launcher
 from rlcomponents.runs import curve, metrics
@@ -145,7 +145,7 @@ def reached(evaluations: Sequence[metrics.Row], score: float) -> Reached | None:
 def write(made: study.Study, flags: ScalingFlags) -> None:
     """Writes table and picture."""
     records = _records(made, flags.score)
-    table = study.markdown_table(
+    table = pages.markdown_table(
         [
             "method",
             "workers",
@@ -158,7 +158,7 @@ def write(made: study.Study, flags: ScalingFlags) -> None:
         ],
         [_cells(record) for record in records],
     )
-    study.write_page(
+    pages.write_page(
         made,
         f"Workers, on {flags.environment}",
         [
@@ -169,13 +169,13 @@ def write(made: study.Study, flags: ScalingFlags) -> None:
             "table 2 of Mnih et al. 2016, speed-ups to a score, means of seven Atari "
             "games on 16 cores.",
             table,
-            study.PICTURE,
+            pages.PICTURE,
             f"Workers are {_WORKERS[flags.lp_launch_type]}. The evaluator plays every "
             f"{flags.evaluation_period_steps:,} steps, on the same cores.",
         ],
         runs=made.all_runs(),
     )
-    study.write_csv(made, records)
+    pages.write_csv(made, records)
     _draw(made, records)
 
 
@@ -187,7 +187,7 @@ def _records(made: study.Study, score: float) -> list[dict[str, Any]]:
     ones: dict[str, Reached] = {}
     for variant in made.variants:
         runs = made.runs(variant)
-        found = [reached(study.evaluations(path), score) for path in runs]
+        found = [reached(pages.evaluations(path), score) for path in runs]
         times = [each for each in found if each is not None]
         method, _, workers = variant.name.rpartition("-")
         record: dict[str, Any] = {
@@ -254,7 +254,7 @@ def _draw(made: study.Study, records: Sequence[Mapping[str, Any]]) -> None:
         axes.set_xlabel("workers")
         axes.set_ylabel("of one worker", color=curve.INK)
     panels[2].legend(frameon=False, labelcolor=curve.INK)
-    study.save_picture(picture, pathlib.Path(made.out, study.CURVES))
+    pages.save_picture(picture, pathlib.Path(made.out, pages.CURVES))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments import study
+from experiments import pages, study
 from launch import command_line
 from rlcomponents.evaluation import suite_tables
 from rlcomponents.runs import curves
@@ -83,8 +83,8 @@ def write(made: study.Study) -> None:
         out.mkdir(parents=True, exist_ok=True)
         for name in (suite_tables.MARKDOWN, suite_tables.CSV):
             shutil.copy(made.work / variant.name / name, out / name)
-        _draw(out / study.CURVES, runs, "agent_steps")
-    _draw(made.out / study.CURVES, list(made.all_runs()), "wall_secs")
+        _draw(out / pages.CURVES, runs, "agent_steps")
+    _draw(made.out / pages.CURVES, list(made.all_runs()), "wall_secs")
 
 
 def _draw(path: pathlib.Path, runs: Sequence[pathlib.Path], over: str) -> None:

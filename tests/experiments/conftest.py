@@ -6,13 +6,19 @@ import pathlib
 import pytest
 
 from agents import run_config
-from experiments import costs
+from experiments import costs, study
 from launch import command_line, saved_runs
 from rlcomponents.launching import endings
 from rlcomponents.runs import metrics, run_folder, summary
 
 ENDED_SECS = 1_790_000_000.0
 """When the runs ended: on 21 September 2026, in all time zones."""
+
+
+VARIANTS = [
+    study.Variant("slow", "dqn", {"games": "catch", "learning_rate": 0.01}),
+    study.Variant("fast", "dqn", {"games": "catch", "learning_rate": 0.1}),
+]
 
 
 class FakeRunner:
@@ -92,3 +98,10 @@ def runner(monkeypatch, tmp_path):
 def leave_run():
     """Leaves the files of a complete run, from its folder, config and evaluations."""
     return leave_files
+
+
+@pytest.fixture
+def made():
+    """A study of two variants."""
+    flags = study.StudyFlags(out="out", work="work", seeds=1)
+    return study.make("some.py", [], flags, VARIANTS)

@@ -13,19 +13,6 @@ import pytest
 
 from experiments import study
 from launch import suite_plan
-from rlcomponents.evaluation import suite_origins
-
-VARIANTS = [
-    study.Variant("slow", "dqn", {"games": "catch", "learning_rate": 0.01}),
-    study.Variant("fast", "dqn", {"games": "catch", "learning_rate": 0.1}),
-]
-
-
-@pytest.fixture
-def made():
-    """A study of two variants."""
-    flags = study.StudyFlags(out="out", work="work", seeds=1)
-    return study.make("some.py", [], flags, VARIANTS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -141,7 +128,7 @@ def test_kept_runs_that_the_study_no_longer_has_are_dropped(made, runner):
 def test_all_variants_are_checked_before_the_first_run(made, runner, capsys):
     bad = study.Variant("bad", "dqn", {"games": "catch", "learning_rate": -1.0})
     with pytest.raises(SystemExit):
-        run(made._replace(variants=[*VARIANTS, bad]), runner)
+        run(made._replace(variants=[*made.variants, bad]), runner)
     assert "learning_rate is -1.0" in capsys.readouterr().err
     assert runner.commands == []
 
@@ -217,41 +204,11 @@ def test_a_study_on_one_environment_is_given_no_other_number(environment):
         study.make("some.py", [], PongFlags(environment=environment), [])
 
 
-def test_a_variant_that_is_given_twice_is_refused():
+def test_a_variant_that_is_given_twice_is_refused(made):
     with pytest.raises(ValueError, match="slow would be run twice: give it once"):
-        study.make("some.py", [], study.StudyFlags(), [*VARIANTS, VARIANTS[0]])
-
-
-def test_a_page_says_how_it_was_made(made, runner):
-    run(made, runner)
-    study.write_page(made, "Two rates", ["Words."], runs=made.all_runs())
-    lines = pathlib.Path("out/table.md").read_text().splitlines()
-    assert lines[:3] == ["# Two rates", "", "    python experiments/some.py"]
-    assert lines[4].startswith("Python 3.10")
-    assert "cores of" in lines[4]
-    assert lines[4].endswith("Runs of 2026-09-21.")
-    assert lines[5:] == ["", "Words.", "", "Seeds 0."]
-
-
-def test_a_page_says_of_runs_what_these_say_and_nothing_of_others(made, runner):
-    made = made._replace(seeds=2)
-    run(made, runner)
-    slow, fast = (made.planned(variant) for variant in made.variants)
-    suite_origins.write(
-        slow[0], suite_origins.Origin("Python 2.7", "1 core", "2014-12-01", "abc")
-    )
-    (slow[1] / suite_origins.FILE).unlink()
-    study.write_page(made, "Two rates", [], runs=[*slow, *fast])
-    words = pathlib.Path("out/table.md").read_text().splitlines()[4]
-    assert words.startswith(
-        "1 run: Python 2.7, on 1 core, commit abc. 2 runs: Python 3"
-    )
-    assert "1 run: no record of what made it. Runs of 2026-09-21." in words
-
-
-def test_one_run_has_no_interval():
-    assert study.mean_with_interval([0.5]) == (0.5, None, None)
-    assert study.interval_text(0.5, None, None) == "0.50"
+        study.make(
+            "some.py", [], study.StudyFlags(), [*made.variants, made.variants[0]]
+        )
 
 
 def test_no_script_hides_a_package_from_the_others():
