@@ -49,7 +49,9 @@ class LaunchFlags:
             and has died. None: who is silent, or waits, is only named on the screen.
         compute_threads: Of each node, by role, as in `learner:2,actor:1`. None: one.
         gpus: Which each role sees, as in `learner:0`; the others see none. None: roles
-            that learn from replay see all that there are, the others none.
+            that learn from replay see all that there are, the others none. Needs a
+            TensorFlow for GPUs in place of the installed one, which is for CPUs: see
+            docs/how-to/machines.md.
         node_network: `private`: nodes share a network that nobody else reaches and
             that leads nowhere. `open`: they have the machine's, as some environments
             and loggers need; whoever can reach the machine can then run code as you.

@@ -30,9 +30,9 @@ class AsyncConfig(run_config.RunConfig):
             `max_abs_reward`. Scores are not.
         optimiser_statistics: `shared`: the store keeps the optimiser's statistics, for
             all workers (Shared RMSProp). `private`: each worker keeps its own.
-        parameter_store: `shared_memory`: Hogwild! on one host. `server`: parameter
-            shards, for several hosts. `local`: a store with a lock, for threads.
-            `auto`: shared memory.
+        parameter_store: `shared_memory`: Hogwild!. `server`: parameter shards, as
+            Gorila has them; on this host, too, since the launcher starts nodes on no
+            other. `local`: a store with a lock, for threads. `auto`: shared memory.
         num_parameter_shards: Parameter shards of the `server` store.
         parameter_timeout_secs: Seconds after which a call to a shard has failed.
         snapshot_period_updates: Updates that a parameter shard may lose when it dies.

@@ -9,14 +9,15 @@ gives freed memory of that size back to the kernel, which clears it page by page
 it is asked for again: more work than the copies. So processes keep it.
 """
 
+import importlib.metadata
 import os
 from collections.abc import Iterable, Sequence
 
 LEARNING_ROLES = ("learner", "bundle", "dqn")
 """Groups of nodes that see the machine's GPUs where nothing else is said.
 
-Workers of the asynchronous methods are not among them: they are many, each with small
-batches.
+They learn from replay. Workers of the asynchronous methods are not among them: they are
+many, each with small batches.
 """
 
 _VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
@@ -48,7 +49,8 @@ def variables(
             this process does.
 
     Raises:
-        ValueError: No such role, no such number.
+        ValueError: No such role, no such number; or GPUs for a TensorFlow that uses
+            none.
     """
     roles = list(roles)
     num_threads = {
@@ -56,6 +58,12 @@ def variables(
         for role, numbers in _parse("compute_threads", compute_threads, roles, 1)
     }
     devices = dict(_parse("gpus", gpus, roles, 0))
+    if gpus is not None and has_cpu_build():
+        raise ValueError(
+            f"--gpus={gpus} would do nothing: the TensorFlow that is installed "
+            "(tensorflow-cpu) uses no GPU; leave it out, or install "
+            "tensorflow==2.12.1 in its place as docs/how-to/machines.md says."
+        )
     found = {}
     for role in roles:
         found[role] = dict.fromkeys(_COMPUTE_THREADS, str(num_threads.get(role, 1)))
@@ -68,6 +76,15 @@ def variables(
         if found[role].get(_VISIBLE_GPUS) != "":
             found[role]["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"  # Nodes share a GPU.
     return found
+
+
+def has_cpu_build() -> bool:
+    """Returns whether a TensorFlow is installed that uses no GPU; imports none."""
+    try:
+        importlib.metadata.version("tensorflow-cpu")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _parse(

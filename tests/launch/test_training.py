@@ -133,7 +133,8 @@ def test_how_failures_are_taken_arrives(launched, empty_folder):
     assert launched.settings["hang_timeout_secs"] == 60.0
 
 
-def test_threads_and_gpus_arrive(launched, empty_folder):
+def test_threads_and_gpus_arrive(launched, empty_folder, monkeypatch):
+    monkeypatch.setattr(training.placement, "has_cpu_build", lambda: False)
     main(["--environment=catch", "--compute_threads=dqn:2", "--gpus=dqn:0"])
     variables = launched.settings["environment"]["dqn"]
     assert variables["OMP_NUM_THREADS"] == "2"
@@ -321,6 +322,7 @@ def test_a_users_environment_that_works_is_launched(launched, users_game):
         (["--on_failure=retry"], "--on_failure=retry is not known: use restart"),
         (["--hang_timeout_secs=1"], "--hang_timeout_secs=1 is too short to tell"),
         (["--compute_threads=actor:2"], "names the role 'actor': the program has dqn."),
+        (["--gpus=dqn:0"], "--gpus=dqn:0 would do nothing: the TensorFlow that is"),
         (["--gpus=dqn:first"], "gives dqn the number 'first': give a whole number"),
         (
             ["--gpus=dqn:0", "--lp_launch_type=local_mt"],

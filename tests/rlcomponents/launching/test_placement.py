@@ -1,5 +1,6 @@
 """Tests of which role has which compute threads and GPUs."""
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -15,6 +16,20 @@ ROLES = ("parameters", "actor", "learner", "evaluator")
 @pytest.fixture(autouse=True)
 def all_gpus_visible(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    """The distributions that are there: a TensorFlow for GPUs."""
+    names = {"tensorflow"}
+
+    def version(name):
+        if name not in names:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "2.12.1"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    return names
 
 
 def gpus(found):
@@ -94,6 +109,18 @@ def test_gpus_are_counted_among_those_that_the_program_was_given(monkeypatch):
     assert gpus(placement.variables(ROLES, gpus="learner:1"))["learner"] == "GPU-5a"
     with pytest.raises(ValueError, match=r"names GPU 2, and .*=4,GPU-5a leaves 2 to"):
         placement.variables(ROLES, gpus="learner:2")
+
+
+def test_gpus_are_refused_where_tensorflow_uses_none(installed):
+    installed.add("tensorflow-cpu")  # Whichever came last has overwritten the other.
+    sentence = (
+        "--gpus=learner:0 would do nothing: the TensorFlow that is installed "
+        "(tensorflow-cpu) uses no GPU; leave it out, or install tensorflow==2.12.1 in "
+        "its place as docs/how-to/machines.md says."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        placement.variables(ROLES, gpus="learner:0")
+    assert gpus(placement.variables(ROLES))["learner"] is None
 
 
 @pytest.mark.parametrize(
