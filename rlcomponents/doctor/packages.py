@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from rlcomponents import extras
 from rlcomponents.doctor import findings
 
 PROJECT = "rlcomponents"
@@ -115,7 +116,7 @@ def check_versions(
         if not extra:
             yield findings.Finding(findings.FIX, "versions", f"{text}: {_OURS}.")
         else:
-            text += f": pip install '{PROJECT}[{extra}]' if you need {extra}."
+            text += f": {extras.install(extra)} if you need {extra}."
             yield findings.Finding(findings.NOTE, "versions", text)
     text = f"{num_right} packages are as this project asks for"
     yield findings.Finding(findings.OK, "versions", text)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import dm_env
 
-from rlcomponents import core
+from rlcomponents import core, extras
 from rlcomponents.environments import checker, wrappers
 
 USERS_OWN = "module"
@@ -73,7 +73,11 @@ def make_factory(name: str, **settings: Any) -> core.EnvironmentFactory:
     suite_name = suite(name)
     _, _, rest = name.partition(":")
     if suite_name == USERS_OWN:
-        _refuse_unknown(suite_name, settings, allowed=())
+        if settings:
+            raise ValueError(
+                f"{name} takes no setting {next(iter(settings))!r}: leave it out; your "
+                "factory decides."
+            )
         return _make_user_factory(name, rest)
 
     entry = _SUITES[suite_name]
@@ -215,7 +219,7 @@ def _import_suite(suite_name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"The {suite_name} environments need the package {error.name!r}: "
-            f"pip install 'rlcomponents[{suite_name}]'.",
+            f"{extras.install(suite_name)}.",
             name=error.name,
         ) from error
     return module
@@ -255,12 +259,9 @@ def _refuse_unknown(
 ) -> None:
     for name in settings:
         if name not in allowed:
-            choice = (
-                f"its settings are {', '.join(allowed)}" if allowed else "it has none"
-            )
             raise ValueError(
                 f"{environment} has no setting {name!r}{_near(name, allowed)}; "
-                f"{choice}."
+                f"its settings are {', '.join(allowed)}."
             )
 
 

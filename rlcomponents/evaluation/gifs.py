@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
+from rlcomponents import extras
 from rlcomponents.evaluation import screens as screens_lib
 
 _MAX_SIDE_PIXELS = 250  # Atari and the grids are smaller, and keep every pixel.
@@ -106,7 +107,5 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError(
-            "A GIF needs Pillow: pip install 'rlcomponents[runs]'."
-        ) from error
+        raise ImportError(f"A GIF needs Pillow: {extras.install('runs')}.") from error
     return Image

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlcomponents import extras
 from rlcomponents.evaluation import normalisation, score_tables
 from rlcomponents.runs import metrics, run_folder, summary
 
@@ -216,7 +217,7 @@ def check_packages(num_games: int, num_seeds: int) -> None:
     if is_needed and importlib.util.find_spec("rliable") is None:
         raise ModuleNotFoundError(
             "Aggregates over games and seeds need the package 'rliable': "
-            "pip install 'rlcomponents[results]'.",
+            f"{extras.install('results')}.",
             name="rliable",
         )
 

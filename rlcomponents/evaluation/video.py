@@ -8,6 +8,7 @@ import dm_env
 import numpy as np
 from acme import core as acme_core
 
+from rlcomponents import extras
 from rlcomponents.evaluation import episodes, screens
 
 _WATCHABLE_PIXELS = 400
@@ -56,7 +57,7 @@ def record(
         import imageio_ffmpeg
     except ImportError as error:
         raise ImportError(
-            "Recording a video needs imageio-ffmpeg: pip install 'rlcomponents[video]'."
+            f"Recording a video needs imageio-ffmpeg: {extras.install('video')}."
         ) from error
 
     _check_writable(pathlib.Path(path))

@@ -75,8 +75,8 @@ def test_a_missing_extra_is_noted():
     finding = check(**{"ale-py": None, "opencv-python-headless": None})[0]
     assert finding.level == findings.NOTE
     assert finding.text == (
-        "ale-py, opencv-python-headless are not installed: pip install "
-        "'rlcomponents[atari]' if you need atari."
+        "ale-py, opencv-python-headless are not installed: run .venv/bin/pip install "
+        "-e '.[atari]' in the project's folder if you need atari."
     )
 
 

@@ -75,7 +75,7 @@ def test_no_screen_is_refused():
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"rlcomponents\[runs\]"):
+    with pytest.raises(ImportError, match=r"-e '\.\[runs\]'"):
         gifs.encode(noise(1, 4, 4), frames_per_sec=10, max_bytes=LARGE)
 
 

@@ -169,5 +169,5 @@ def test_no_warning_about_its_own_developers_comes_from_rliable():
 def test_a_missing_package_is_said_before_anything_is_run(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     suite_results.check_packages(1, 3)  # Nothing to sum up.
-    with pytest.raises(ImportError, match=r"pip install 'rlcomponents\[results\]'"):
+    with pytest.raises(ImportError, match=r"pip install -e '\.\[results\]'"):
         suite_results.check_packages(2, 2)

@@ -128,7 +128,7 @@ def test_a_screen_that_cannot_be_filmed_is_refused(tmp_path):
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(ImportError, match=r"rlcomponents\[video\]"):
+    with pytest.raises(ImportError, match=r"-e '\.\[video\]'"):
         video.record(
             PaintedGame(),
             random_policy.RandomActor(SPEC, 0),
