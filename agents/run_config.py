@@ -45,11 +45,11 @@ class RunConfig:
         learning_rate: Step size at the start.
         final_learning_rate_fraction: Part of it left at `max_steps`, reached linearly.
         adagrad_initial_accumulator: Where AdaGrad's sum of squares starts.
-        optimiser_decay: Decay of RMSProp's mean of squares, or of momentum. None: the
-            rule's default.
+        optimiser_decay: Decay of RMSProp's mean of squares, or of momentum. None: 0.99.
         optimiser_epsilon: Added inside RMSProp's root, or to Adam's and AdaGrad's.
-            None: the rule's default.
-        max_gradient_norm: Norm to which a gradient is scaled down. None: not.
+            None: 0.1 (rmsprop), 1e-08 (adam), 1e-07 (adagrad).
+        max_gradient_norm: Norm to which a gradient is scaled down (gradient clipping).
+            None: not.
         max_nonfinite_in_a_row: Episodes or gradients in a row with NaN or infinity that
             end the run; fewer are discarded and counted.
         evaluation_period_steps: Agent steps from one evaluation to the next.

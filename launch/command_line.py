@@ -156,7 +156,8 @@ def parse(
     )
     if operands is not None:
         parser.add_argument("operands", nargs="+", metavar=operands)
-    run_names = _add_flags(parser.add_argument_group("the run"), run_class)
+    title = "flags" if config_class is None else "the run"  # Beside its settings.
+    run_names = _add_flags(parser.add_argument_group(title), run_class)
     config_names: list[str] = []
     if config_class is not None:
         group = parser.add_argument_group("settings (defaults before any preset)")

@@ -27,8 +27,8 @@ class HarmFlags:
         faults: What to do and when, separated by commas.
     """
 
-    run_dir: str = ""
-    faults: str = ""
+    run_dir: str | None = None
+    faults: str | None = None
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     flags = command_line.parse(argv, str(__doc__), run_class=HarmFlags).run
     with command_line.bad_input_refused():
         for name in ("run_dir", "faults"):
-            if not getattr(flags, name):
+            if getattr(flags, name) is None:
                 raise ValueError(f"--{name} is missing: --help shows an example.")
         run_folder.RunFolder(flags.run_dir).read_config()
         schedule = [faults.parse(text) for text in flags.faults.split(",")]

@@ -21,7 +21,8 @@ class AsyncConfig(run_config.RunConfig):
     Attributes:
         num_workers: Actor-learners, each in a process of its own (or a thread).
         envs_per_worker: Environments that a worker steps as one batch. 1 is the paper.
-        t_max_steps: Steps of a rollout, at most; an update follows each.
+        t_max_steps: Steps of a rollout (rollout length, the n of n-step returns), at
+            most; an update follows each.
         max_training_episode_steps: Agent steps after which an episode is cut for
             learning, as by a time limit, and the next begins; the first ones of
             environments side by side after fewer. Evaluation plays whole episodes.

@@ -66,9 +66,10 @@ class DQNConfig(run_config.RunConfig):
         initial_epsilon: Exploration at the start.
         final_epsilon: Exploration in the end.
         epsilon_horizon_updates: Updates over which it goes from one to the other.
-        min_replay_items: Transitions in one replay before sampling starts; capped so
-            that all replays together need at most a tenth of `max_steps`.
-        max_replay_items: Transitions which one replay keeps.
+        min_replay_items: Transitions in one replay before sampling, and so learning,
+            starts; capped so that all replays together need at most a tenth of
+            `max_steps`.
+        max_replay_items: Transitions which one replay keeps (buffer size).
         replay: `memory`: transitions lie as they are in the memory of the process that
             acts and learns. `reverb`: compressed, in a Reverb server. `auto`: memory
             where one process acts and learns, reverb where they are apart (Gorila's

@@ -42,6 +42,19 @@ def test_the_rule_is_the_chosen_one_with_its_settings(settings, rule):
     assert optimisation.make_update_rule(make_config(**settings)) == rule
 
 
+def test_the_help_has_the_numbers_that_stand_where_none_is_given():
+    text = " ".join(str(run_config.RunConfig.__doc__).split())
+    epsilons = {
+        name: optimisation.make_update_rule(make_config(optimiser=name)).epsilon
+        for name in ("rmsprop", "adam", "adagrad")
+    }
+    listed = ", ".join(f"{value} ({name})" for name, value in epsilons.items())
+    assert f"AdaGrad's. None: {listed}." in text
+    decay = update_rules.RMSProp().decay
+    assert update_rules.MomentumSGD().momentum == decay
+    assert f"or of momentum. None: {decay}." in text
+
+
 @pytest.mark.parametrize("optimiser", run_config.OPTIMISERS)
 def test_extreme_settings_that_the_config_allows_are_allowed_by_the_rule(optimiser):
     config = make_config(

@@ -148,6 +148,15 @@ def test_help_has_the_text_of_every_attribute_and_its_default(capsys):
     assert "--lp_launch_type STR `local_mp`: each node in a process" in text
 
 
+def test_flags_without_settings_beside_them_are_not_called_those_of_a_run(capsys):
+    for config_class, title in ((None, "flags:"), (Settings, "the run:")):
+        with pytest.raises(SystemExit):
+            command_line.parse(["--help"], "", evaluate.EvaluationFlags, config_class)
+        titles = [x for x in capsys.readouterr().out.splitlines() if x[-1:] == ":"]
+        assert title in titles
+        assert len({"flags:", "the run:"} & {*titles}) == 1
+
+
 @pytest.mark.parametrize(
     ("run_class", "config_class"),
     [

@@ -29,9 +29,10 @@ def test_kills_the_node_that_the_schedule_names(tmp_path):
     ("flags", "message"),
     [
         (["--faults=kill:worker/0@0"], "--run_dir is missing"),
+        (["--run_dir=RUN"], "--faults is missing"),
         (["--run_dir=RUN", "--faults=burn:worker/0@0"], "is no fault"),
         (["--run_dir=RUN", "--faults=kill:worker/0@0"], "There is no node"),
-        (["--run_dir=NONE", "--faults=kill:worker/0@0"], "holds no run"),
+        (["--run_dir=OTHER", "--faults=kill:worker/0@0"], "holds no run"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(
