@@ -18,7 +18,7 @@ _A3C = {"envs_per_worker": 16, "evaluation_period_steps": 500_000}
 _GORILA = {"num_bundles": 2, "evaluation_period_steps": 50_000}
 
 SUITES: suites.Suites = {
-    "a3c_pong": ("a3c", {"games": "pong", "max_steps": 20_000_000, **_A3C}),
+    "a3c_pong": ("a3c", {"games": "pong", "max_steps": 16_000_000, **_A3C}),
     "a3c_breakout": ("a3c", {"games": "breakout", "max_steps": 5_000_000, **_A3C}),
     "gorila_dqn_pong": (
         "gorila_dqn",
