@@ -1,35 +1,24 @@
 """A study: variants of a run, each a suite of its own, and the folder they come to.
 
 A variant is what `launch/suite.py` runs: an agent, games, seeds, settings. Its runs are
-in WORK/VARIANT/runs/; what is small and worth keeping is copied to OUT/VARIANT/runs/,
-from which runs go that the study no longer has. Started again, a study goes on where it
-stopped, as its suites do.
+in WORK/VARIANT/runs/; what is small and worth keeping of them is copied to
+OUT/VARIANT/runs/, see `kept_runs`. Started again, a study goes on where it stopped, as
+its suites do; what was kept is not run again, be it with another machine.
 """
 
 import dataclasses
 import pathlib
-import re
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agents import setting_checks
-from experiments import costs
+from experiments import costs, kept_runs
 from launch import command_line, suite, suite_plan
-from rlcomponents.evaluation import suite_origins, suite_results
+from rlcomponents.evaluation import suite_results
 from rlcomponents.launching import ending_signals, endings
-
-KEPT = (
-    "config.json",
-    "evaluation.csv",
-    "summary.json",
-    costs.FILE,
-    suite_origins.FILE,
-)
-"""Files of a run that are copied; the others are large, or of this machine."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,6 +94,10 @@ class Study(NamedTuple):
     def runs(self, variant: Variant) -> list[pathlib.Path]:
         """Returns the folders of the complete ones of them."""
         return list(filter(suite_results.is_complete, self.planned(variant)))
+
+    def kept(self, variant: Variant) -> pathlib.Path:
+        """Returns the folder of what is kept of the runs of a variant."""
+        return self.out / variant.name / "runs"
 
     def all_runs(self) -> Iterator[pathlib.Path]:
         """Yields the folders of all complete runs."""
@@ -191,6 +184,8 @@ def run(
         with command_line.bad_input_refused(), ending_signals.sent_to(runner.receive):
             suites = [_make_suite(study, variant) for variant in study.variants]
             prepare_out(study.out)
+            for variant, each in zip(study.variants, suites, strict=True):
+                kept_runs.take_up(each, study.kept(variant))
             return _run(study, suites, write, runner)
     except BrokenPipeError:
         return endings.OUTPUT_CLOSED
@@ -222,38 +217,6 @@ def complete_runs(suite_folder: pathlib.Path) -> list[pathlib.Path]:
     return [path for path in found if suite_results.is_complete(path)]
 
 
-def keep(
-    runs: Iterable[pathlib.Path], out: pathlib.Path, planned: Iterable[pathlib.Path]
-) -> None:
-    """Copies the small files of runs into a folder for each; drops what is not planned.
-
-    Args:
-        runs: Folders of runs.
-        out: The folder of those folders.
-        planned: Folders of all runs that there may be. Of others what was kept before
-            is dropped; whatever else is in the folder stays.
-    """
-    names = {path.name for path in planned}
-    for kept in out.glob("*/"):
-        if kept.name not in names and _is_kept_run(kept):
-            shutil.rmtree(kept)
-    for path in runs:
-        (out / path.name).mkdir(parents=True, exist_ok=True)
-        for name in KEPT:
-            if (path / name).exists():
-                shutil.copy(path / name, out / path.name / name)
-
-
-def _is_kept_run(path: pathlib.Path) -> bool:
-    """Whether a folder has the name and the files of a run that was kept, only."""
-    names = {each.name for each in path.iterdir()}
-    return (
-        re.fullmatch(r"[A-Za-z0-9_.]+-\d+", path.name) is not None
-        and not path.is_symlink()
-        and {"config.json", "summary.json"} <= names <= set(KEPT)
-    )
-
-
 def _run(
     study: Study,
     suites: Sequence[suite_plan.Suite],
@@ -269,9 +232,9 @@ def _run(
             break
     try:
         for variant in study.variants:
-            keep(
+            kept_runs.keep(
                 study.runs(variant),
-                study.out / variant.name / "runs",
+                study.kept(variant),
                 study.planned(variant),
             )
         is_written = any(study.all_runs())

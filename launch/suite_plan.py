@@ -99,7 +99,7 @@ def make_ready(argv: Sequence[str], description: str) -> Suite:
             )
     with command_line.bad_input_refused():
         for run in runs:
-            _check_same(run, config_class)
+            _check_same(run, str(agent))
         try:
             (out / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,6 +140,34 @@ def run_paths(out: pathlib.Path, environment: str, seeds: int) -> list[pathlib.P
     """Returns the folders of the runs of a game, in the order of their seeds."""
     game = in_a_path(environment)
     return [out / "runs" / f"{game}-{seed}" for seed in range(seeds)]
+
+
+def differences(run: suite_results.Run, path: pathlib.Path, agent: str) -> list[str]:
+    """Returns in what the run in a folder differs from one of a suite, in words.
+
+    Args:
+        run: That of the suite.
+        path: The folder.
+        agent: Of the suite.
+
+    Raises:
+        ValueError: The folder has no settings, or such as there are none.
+    """
+    folder = run_folder.RunFolder(path)
+    found = folder.read_config()
+    found_agent = found.pop("agent", None)
+    if found_agent != agent:
+        return [f"agent {found_agent!r} rather than {agent!r}"]
+    saved = dataclasses.asdict(
+        run_config.saved_config(
+            saved_runs.AGENT_CONFIGS[agent], found, folder.config_json
+        )
+    )
+    return [
+        f"{name} {saved[name]!r} rather than {value!r}"
+        for name, value in run.config.items()
+        if saved[name] != value
+    ]
 
 
 def origin() -> suite_origins.Origin:
@@ -188,25 +216,12 @@ def _check_game(
     ]
 
 
-def _check_same(
-    run: suite_results.Run, config_class: type[run_config.RunConfig]
-) -> None:
+def _check_same(run: suite_results.Run, agent: str) -> None:
     """Refuses a folder with another run than this suite would make."""
-    folder = run_folder.RunFolder(run.path)
-    if not folder.config_json.exists() or not folder.config_json.stat().st_size:
+    config_json = run_folder.RunFolder(run.path).config_json
+    if not config_json.exists() or not config_json.stat().st_size:
         return  # There is none, or one that never started.
-    found = folder.read_config()
-    agent = found.pop("agent", None)
-    if saved_runs.AGENT_CONFIGS.get(agent) is not config_class:
-        raise ValueError(f"{run.path} holds a run of {agent}: give another --out.")
-    saved = dataclasses.asdict(
-        run_config.saved_config(config_class, found, folder.config_json)
-    )
-    different = [
-        f"{name} {saved[name]!r} rather than {value!r}"
-        for name, value in run.config.items()
-        if saved[name] != value
-    ]
+    different = differences(run, run.path, agent)
     if different:
         raise ValueError(
             f"{run.path} holds a run with {', '.join(different)}: give the flags that "

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import learning_rates, study
+from experiments import kept_runs, learning_rates
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -95,7 +95,7 @@ def test_two_rates_are_learned_and_a_second_start_runs_nothing(tmp_path):
     out = tmp_path / "docs/results/learning_rates"
     assert "| shared_rmsprop | 2 |" in (out / "table.md").read_text()
     kept = {path.name for path in out.glob("*/runs/catch-0/*")}
-    assert kept == set(study.KEPT)
+    assert kept == set(kept_runs.FILES)
     costs_csv = next(out.glob("*/runs/catch-0/costs.csv"))
     with costs_csv.open() as file:
         (row,) = csv.DictReader(file)

@@ -111,18 +111,15 @@ def test_a_study_has_the_runs_of_its_plan_only(made, runner, leave_run):
     assert len(three.runs(slow)) == 2  # Those that are complete.
 
 
-def test_kept_runs_that_the_study_no_longer_has_are_dropped(made, runner):
-    run(made._replace(seeds=2), runner)
-    out = pathlib.Path("out/slow/runs")
-    (out / "catch-7").mkdir()
-    shutil.copytree(out / "catch-1", out / "catch-8")
-    (out / "catch-8" / "checkpoints").mkdir()
-    shutil.copytree(out / "catch-1", out / "mine")
+def test_a_study_goes_on_where_the_work_is_lost(made, runner):
     run(made, runner)
-    left = sorted(path.name for path in out.iterdir())
-    # A folder without the name or the files of a kept run, or with others, is none.
-    assert left == ["catch-0", "catch-7", "catch-8", "mine"]
-    assert len(list(pathlib.Path("work/slow/runs").glob("catch-*"))) == 2
+    shutil.rmtree("work")
+    runner.commands = []
+    assert run(made._replace(seeds=2), runner)[0] == 0
+    asked = [command["run_dir"] for command in runner.commands]
+    assert asked == ["work/slow/runs/catch-1", "work/fast/runs/catch-1"]
+    (slow, _) = made.variants
+    assert made.runs(slow) == [pathlib.Path("work/slow/runs/catch-0")]
 
 
 def test_all_variants_are_checked_before_the_first_run(made, runner, capsys):

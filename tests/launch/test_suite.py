@@ -364,7 +364,8 @@ def test_other_settings_do_not_come_into_the_table_of_a_suite(run, refusal, caps
     sentence = refusal(suite.main, *FLAGS, "--batch_size=8")
     assert "catch-0 holds a run with batch_size 32 rather than 8: give the " in sentence
     run_folder.RunFolder("results/runs/catch-0").write_config({"agent": "a3c"})
-    assert "holds a run of a3c: give another --out" in refusal(suite.main, *FLAGS)
+    sentence = refusal(suite.main, *FLAGS)
+    assert "catch-0 holds a run with agent 'a3c' rather than 'dqn': give " in sentence
 
 
 def test_two_suites_do_not_run_in_one_folder(run, refusal, capsys):
