@@ -1,10 +1,12 @@
-"""What papers print for the games of a suite, evaluated in the same way."""
+"""What papers print for the games of a suite, as they evaluated them."""
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rlcomponents.evaluation import score_tables, suite_results
+
+_A3C = ("a3c_ff_1day", "a3c_ff", "a3c_lstm")
 
 
 class Column(NamedTuple):
@@ -14,11 +16,14 @@ class Column(NamedTuple):
         agent: Its name.
         point: Of its learning curve, such as `1M` frames; empty where there is one
             score only.
+        starts: Where its games began, one of `score_tables.STARTS`; empty on MinAtar,
+            where all begin alike.
         scores: Mean raw returns, by environment.
     """
 
     agent: str
     point: str
+    starts: str
     scores: Mapping[str, float]
 
 
@@ -29,7 +34,8 @@ class Sum(NamedTuple):
         name: `mean`, `median` or `iqm`.
         percent: Ours.
         interval: Low and high of its 95 % interval, where there is one.
-        published: By column; None where one lacks a game.
+        published: By column; None where one lacks a game, or began its games elsewhere
+            than these runs did.
     """
 
     name: str
@@ -41,15 +47,23 @@ class Sum(NamedTuple):
 def find(runs: Sequence[suite_results.Run]) -> list[Column]:
     """Returns the columns that tell something about the games of these runs.
 
-    Those of DQN and Gorila on Atari under null-op starts, if that is how the runs are
-    evaluated; and those of MinAtar, at the end of the published curves and at their
-    first point that is as long as the runs.
+    On Atari those of DQN and Gorila under null-op starts, if that is how the runs are
+    evaluated; and those of A3C, which was published under human starts only, as no
+    run evaluates itself. On MinAtar those at the end of the published curves and at
+    their first point that is as long as the runs.
     """
     games = {run.config["environment"] for run in runs}
     columns = []
     if any(suite_results.has_published_protocol(run.config) for run in runs):
-        for agent, scores in score_tables.published("noop_starts").agents.items():
-            columns.append(_column(agent, "", "atari", scores, games))
+        for agent, scores in score_tables.published(
+            score_tables.NOOP_STARTS
+        ).agents.items():
+            columns.append(_column(agent, "", score_tables.NOOP_STARTS, scores, games))
+    for agent, scores in score_tables.published(
+        score_tables.HUMAN_STARTS
+    ).agents.items():
+        if agent in _A3C:
+            columns.append(_column(agent, "", score_tables.HUMAN_STARTS, scores, games))
     lengths = [
         run.config["max_steps"] / 1e6
         for run in runs
@@ -63,7 +77,7 @@ def find(runs: Sequence[suite_results.Run]) -> list[Column]:
                     for game, curve in curves.items()
                     if point in curve
                 }
-                columns.append(_column(agent, f"{point:g}M", "minatar", scores, games))
+                columns.append(_column(agent, f"{point:g}M", "", scores, games))
     return [column for column in columns if column.scores]
 
 
@@ -84,6 +98,8 @@ def sums(
     def of_column(
         column: Column, add_up: Callable[[list[float]], float]
     ) -> float | None:
+        if column.starts == score_tables.HUMAN_STARTS:
+            return None  # Normalised by another table.
         if not all(game in column.scores for game in total.games):
             return None  # Its sum would be one of other games.
         percent = [
@@ -114,11 +130,11 @@ def _points(
 def _column(
     agent: str,
     point: str,
-    suite: str,
+    starts: str,
     scores: Mapping[str, float],
     games: Iterable[str],
 ) -> Column:
+    suite = "atari" if starts else "minatar"
     named = {f"{suite}:{game}": score for game, score in scores.items()}
-    return Column(
-        agent, point, {game: named[game] for game in sorted(games) if game in named}
-    )
+    found = {game: named[game] for game in sorted(games) if game in named}
+    return Column(agent, point, starts, found)

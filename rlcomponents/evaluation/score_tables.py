@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import NamedTuple
 
-STARTS = ("human_starts", "noop_starts")
+STARTS = HUMAN_STARTS, NOOP_STARTS = "human_starts", "noop_starts"
 """Episodes that begin where a human had come to, or after up to 30 null-ops."""
 
 _NOT_AGENTS = ("game", "random", "human")

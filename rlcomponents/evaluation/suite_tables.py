@@ -5,10 +5,15 @@ import io
 import itertools
 import pathlib
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rlcomponents.evaluation import published_columns, suite_origins, suite_results
+from rlcomponents.evaluation import (
+    published_columns,
+    score_tables,
+    suite_origins,
+    suite_results,
+)
 from rlcomponents.runs import atomic_files
 
 MARKDOWN, CSV = "table.md", "table.csv"
@@ -68,7 +73,7 @@ def write(
 
 def _csv(table: _Table) -> str:
     names = [
-        "_".join(filter(None, ("published", column.agent, column.point)))
+        "_".join(filter(None, ("published", column.agent, column.point, column.starts)))
         for column in table.columns
     ]
     buffer = io.StringIO()
@@ -138,12 +143,7 @@ def _markdown(table: _Table, provenance: Provenance) -> str:
             enumerate(table.columns), lambda item: item[1].agent
         )
     ]
-    titles = [
-        ", ".join(
-            filter(None, (agent, " / ".join(column.point for _, column in columns)))
-        )
-        for agent, columns in agents
-    ]
+    titles = [_published_title(agent, columns) for agent, columns in agents]
     lines = [[*_TITLES, *titles], ["---" for _ in (*_TITLES, *titles)]]
     for row in table.rows:
         scores = [column.scores.get(row.environment) for column in table.columns]
@@ -211,6 +211,21 @@ def _cells(row: suite_results.Row) -> list[str]:
     ]
 
 
+def _published_title(
+    agent: str, columns: Iterable[tuple[int, published_columns.Column]]
+) -> str:
+    points = " / ".join(column.point for _, column in columns)
+    starts = {_STARTS[column.starts] for _, column in columns}
+    return ", ".join(filter(None, (agent, points, *starts)))
+
+
+_STARTS = {
+    "": "",
+    score_tables.HUMAN_STARTS: "human starts",
+    score_tables.NOOP_STARTS: "null-op starts",
+}
+
+
 def _notes(table: _Table) -> list[str]:
     games = sorted({run.config["final_evaluation_episodes"] for run in table.runs})
     seeds = sorted({run.config["seed"] for run in table.runs})
@@ -223,9 +238,11 @@ def _notes(table: _Table) -> list[str]:
     suites = {run.config["environment"].partition(":")[0] for run in table.runs}
     if "atari" in suites:
         notes.append(
-            "Normalised, on Atari: 0 is random play, 100 a human. Published: null-op "
-            "starts, 30 games, 18,000 frames at most; there is no such column where "
-            "these runs are evaluated otherwise."
+            "Normalised, on Atari: 0 is random play, 100 a human. Published under "
+            "null-op starts: 30 games, 18,000 frames at most; there is no such column "
+            "where these runs are evaluated otherwise. Published under human starts: "
+            "from 100 points of human play, 108,000 frames at most with that play; "
+            "these runs begin their games elsewhere, so compare no further than that."
         )
     if "minatar" in suites:
         notes.append(

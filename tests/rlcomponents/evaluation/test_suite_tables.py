@@ -80,27 +80,32 @@ def test_a_suite_of_which_not_all_is_complete(make_run, tmp_path):
         "1 run: no record of what made it.",
         "",
         "| game | seeds | last evaluation | best evaluation | normalised, % | episodes "
-        "| agent steps | wall time, s | dqn | gorila |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| agent steps | wall time, s | dqn, null-op starts | gorila, null-op starts "
+        "| a3c_ff_1day, human starts | a3c_ff, human starts | a3c_lstm, human starts |",
+        f"|{' --- |' * 13}",
         "| atari:pong | 1 of 2 | 9.30 | 9.30 | 100.0 | 10 | 1,000 | 100 | 18.9 "
-        "| 18.3 |",
-        "| catch | 0 of 2 |  |  |  |  |  |  | - | - |",
+        "| 18.3 | 11.4 | 5.6 | 10.7 |",
+        "| catch | 0 of 2 |  |  |  |  |  |  | - | - | - | - | - |",
         "",
         "Seeds 0, 1. Evaluations: means over seeds, ± their standard error; the last "
         "one of each run is 30 games, and the best is the highest of all, so that it "
         "promises a little more than it holds. Episodes, agent steps and seconds are "
         "those of training, a run.",
         "",
-        "Normalised, on Atari: 0 is random play, 100 a human. Published: null-op "
-        "starts, 30 games, 18,000 frames at most; there is no such column where these "
-        "runs are evaluated otherwise.",
+        "Normalised, on Atari: 0 is random play, 100 a human. Published under null-op "
+        "starts: 30 games, 18,000 frames at most; there is no such column where these "
+        "runs are evaluated otherwise. Published under human starts: from 100 points "
+        "of human play, 108,000 frames at most with that play; these runs begin their "
+        "games elsewhere, so compare no further than that.",
         "",
         "Not complete: atari:pong with seed 1, catch with seed 0, catch with seed 1.",
     ]
     assert table.splitlines() == [
         "game,seeds,seeds_complete,final_return,final_standard_error,best_return,"
         "best_standard_error,normalised_percent,normalised_low,normalised_high,"
-        "episodes,agent_steps,wall_secs,published_dqn,published_gorila",
-        "atari:pong,2,1,9.3,,9.3,,100,,,10,1000,100,18.9,18.3",
-        "catch,2,0,,,,,,,,,,,,",
+        "episodes,agent_steps,wall_secs,published_dqn_noop_starts,"
+        "published_gorila_noop_starts,published_a3c_ff_1day_human_starts,"
+        "published_a3c_ff_human_starts,published_a3c_lstm_human_starts",
+        "atari:pong,2,1,9.3,,9.3,,100,,,10,1000,100,18.9,18.3,11.4,5.6,10.7",
+        "catch,2,0,,,,,,,,,,,,,,,",
     ]
