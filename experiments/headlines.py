@@ -84,13 +84,8 @@ def main(argv: Sequence[str]) -> int:
         command = shlex.join(["python", "experiments/headlines.py", *argv])
         out = pathlib.Path(flags.out)
         study.prepare_out(out)
-        try:
+        with command_line.unwritable_refused(out):
             write(study.Study(out, pathlib.Path(flags.suites), command, (), 0), suites)
-        except OSError as error:
-            raise ValueError(
-                f"--out is {flags.out!r}, which cannot be written ({error}): choose "
-                "another."
-            ) from error
     print(f"Results: {out}")
     return 0
 

@@ -129,6 +129,22 @@ def bad_input_refused(environment: str = "") -> Iterator[None]:
         refuse(error)
 
 
+@contextlib.contextmanager
+def unwritable_refused(out: pathlib.Path) -> Iterator[None]:
+    """Says what to do where what `--out` names cannot be written.
+
+    Raises:
+        ValueError: What is inside raised OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"--out is {str(out)!r}, which cannot be written "
+            f"({error.strerror or error}): choose another."
+        ) from error
+
+
 def parse(
     argv: Sequence[str],
     description: str,

@@ -9,10 +9,15 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents import setting_checks
+from agents import run_config, setting_checks
 from launch import command_line, saved_runs
 from rlcomponents import core, finite
-from rlcomponents.evaluation import normalisation, protocols, start_points
+from rlcomponents.evaluation import (
+    normalisation,
+    protocols,
+    score_tables,
+    start_points,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,7 @@ class EvaluationFlags:
         epsilon: Chance of a random action. None: as the protocol says; with `plain` as
             the run's settings say.
         greedy: Whether to explore nothing.
+        seed: Of the games and the policy's random actions. None: the run's.
         video: File (.mp4) for a film of the first game. None: no film.
     """
 
@@ -45,6 +51,7 @@ class EvaluationFlags:
     max_episode_frames: int | None = None
     epsilon: float | None = None
     greedy: bool = False
+    seed: int | None = None
     video: str | None = None
 
 
@@ -72,7 +79,8 @@ def main(argv: Sequence[str]) -> int:
     print(
         f"{environment} after {policy.agent_steps:,} agent steps, {flags.protocol}, "
         f"{plan.num_episodes} episodes cut after {config.max_evaluation_frames:,} "
-        f"frames, {config.evaluation_policy}:\n"
+        f"frames, {config.evaluation_policy}"
+        f"{'' if flags.seed is None else f', seed {flags.seed}'}:\n"
         f"mean {results.mean:.2f}, standard error {results.standard_error:.2f}"
     )
     if plan.player is not None:
@@ -84,7 +92,30 @@ def main(argv: Sequence[str]) -> int:
     if normalised is not None:
         table = "" if is_plain else f" by the published table of {flags.protocol}"
         print(f"human-normalised {normalised:.1f} %{table} (0: random, 100: human)")
+    published = _published(flags, config)
+    if published:
+        print(f"published under {flags.protocol}: {published}")
     return 0
+
+
+def _published(flags: EvaluationFlags, config: run_config.RunConfig) -> str:
+    """Returns what papers print of the game, evaluated like this; empty if nothing."""
+    suite, _, game = config.environment.partition(":")
+    altered = (flags.episodes, flags.max_episode_frames, flags.epsilon)
+    if (
+        suite != "atari"
+        or flags.protocol not in score_tables.STARTS
+        or flags.greedy
+        or config.sticky_action_probability
+        or any(value is not None for value in altered)
+    ):
+        return ""
+    agents = score_tables.published(flags.protocol).agents
+    return ", ".join(
+        f"{agent} {scores[game]:g}"
+        for agent, scores in agents.items()
+        if game in scores
+    )
 
 
 class _Plan(NamedTuple):
@@ -112,6 +143,7 @@ def _check(flags: EvaluationFlags) -> None:
             "episodes": setting_checks.AT_LEAST_ONE,
             "max_episode_frames": setting_checks.AT_LEAST_ONE,
             "epsilon": setting_checks.FRACTION,
+            "seed": setting_checks.NOT_NEGATIVE,
         },
     )
     from_points = flags.protocol == protocols.HUMAN_STARTS.name
@@ -144,6 +176,8 @@ def _plan(flags: EvaluationFlags) -> _Plan:
     frames = flags.max_episode_frames or protocol.max_episode_frames
     if frames is not None:
         config = dataclasses.replace(config, max_evaluation_frames=frames)
+    if flags.seed is not None:
+        config = dataclasses.replace(config, seed=flags.seed)
     run = run._replace(config=config)
     num_episodes = flags.episodes or protocol.num_episodes
     settings = config.environment_settings(evaluation=True)

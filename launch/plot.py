@@ -5,11 +5,10 @@
 A panel for each environment; several runs as their mean with its 95 % interval.
 """
 
-import contextlib
 import dataclasses
 import pathlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from agents import setting_checks
 from launch import command_line
@@ -38,10 +37,10 @@ def main(argv: Sequence[str]) -> int:
     with command_line.bad_input_refused():
         setting_checks.check(flags, {"over": setting_checks.one_of(tuple(curves.AXES))})
         out = pathlib.Path(flags.out)
-        with _disk_errors_refused(out):
+        with command_line.unwritable_refused(out):
             _check_out(out)
         bands = curves.bands([curves.read(path, flags.over) for path in run_dirs])
-        with _disk_errors_refused(out):
+        with command_line.unwritable_refused(out):
             curves.draw(out, bands, flags.over)
     print(f"Curves of {len(run_dirs)} runs: {out}")
     return 0
@@ -60,17 +59,6 @@ def _check_out(out: pathlib.Path) -> None:
         raise ValueError(
             f"--out is {str(out)!r}: there is no folder {out.parent}; make it."
         )
-
-
-@contextlib.contextmanager
-def _disk_errors_refused(out: pathlib.Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(
-            f"--out is {str(out)!r}, which cannot be written ({error.strerror}): "
-            "choose another."
-        ) from error
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class RecordingFlags:
         checkpoint: `newest`, or `best`: the one of the best evaluation in training.
         out: File to write; one that is there is replaced.
         num_starts: Points to draw, each moment of the games equally likely.
-        games: Whole games to play, each cut after 108,000 frames.
+        episodes: Whole games to play, each cut after 108,000 frames.
         seed: Of the games, the policy's random actions and the draw.
         epsilon: Chance of a random action. None: as the run's settings say.
     """
@@ -38,7 +38,7 @@ class RecordingFlags:
     checkpoint: str = saved_runs.NEWEST
     out: str | None = None
     num_starts: int = protocols.HUMAN_STARTS.num_episodes
-    games: int = 10
+    episodes: int = 10
     seed: int = 0
     epsilon: float | None = None
 
@@ -51,12 +51,8 @@ def main(argv: Sequence[str]) -> int:
         environment = saved_runs.environment_name(flags.run_dir)
     with command_line.bad_input_refused(environment):
         starts = _record(flags)
-        try:
+        with command_line.unwritable_refused(path):
             start_points.write(path, starts)
-        except OSError as error:
-            raise ValueError(
-                f"{path} cannot be written ({error.strerror}): choose another --out."
-            ) from error
     num_steps = sum(len(game.actions) for game in starts.games)
     print(
         f"{path}: {len(starts.points)} start points from {len(starts.games)} games of "
@@ -72,7 +68,7 @@ def _check(flags: RecordingFlags) -> pathlib.Path:
         {
             "checkpoint": setting_checks.one_of((saved_runs.NEWEST, saved_runs.BEST)),
             "num_starts": setting_checks.AT_LEAST_ONE,
-            "games": setting_checks.AT_LEAST_ONE,
+            "episodes": setting_checks.AT_LEAST_ONE,
             "seed": setting_checks.NOT_NEGATIVE,
             "epsilon": setting_checks.FRACTION,
         },
@@ -82,10 +78,11 @@ def _check(flags: RecordingFlags) -> pathlib.Path:
             "--out is missing: give the file to write, such as starts.npz."
         )
     path = pathlib.Path(flags.out)
-    if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(
-            f"--out is {flags.out!r}: it must be a file in a folder that exists."
-        )
+    with command_line.unwritable_refused(path):
+        if path.is_dir() or not path.parent.is_dir():
+            raise ValueError(
+                f"--out is {flags.out!r}: it must be a file in a folder that exists."
+            )
     return path
 
 
@@ -114,7 +111,7 @@ def _record(flags: RecordingFlags) -> start_points.StartPoints:
             seeding.derive(flags.seed, "recorded game", index),
             max_steps=max_frames // config.frames_per_step,
         )
-        for index in range(flags.games)
+        for index in range(flags.episodes)
     ]
     games = [game for game, _ in recorded]
     points = start_points.sample(

@@ -79,8 +79,9 @@ def find(
     agent = settings.pop("agent", None)
     if agent not in _AGENTS:
         raise ValueError(
-            f"{folder.config_json} names the agent {agent!r}: this script plays "
-            f"{', '.join(sorted(_AGENTS))}."
+            f"{folder.config_json} names the agent {agent!r}: it must be one of "
+            f"{', '.join(sorted(_AGENTS))}; play others by agents.saved_policy, or add "
+            "them to launch/saved_runs.py."
         )
     config_class, make_player = _AGENTS[agent]
     config = saved_config(config_class, settings, folder.config_json)
@@ -95,8 +96,8 @@ def find(
             else f"{config.checkpoint_period_secs:g} s after training starts"
         )
         raise ValueError(
-            f"{folder.path} holds no {'best ' if is_best else ''}checkpoint yet: the "
-            f"first is saved {when}."
+            f"{folder.path} holds no {'best ' if is_best else ''}checkpoint that is "
+            f"whole: the first is saved {when}, or as training ends."
         )
     environment_check.check_environment(config)
     if greedy:

@@ -8,6 +8,7 @@ from agents.dqn import config as dqn_config
 from agents.gorila_dqn import config as gorila_config
 from launch import evaluate
 from rlcomponents import specs
+from rlcomponents.evaluation import episodes
 from rlcomponents.runs import checkpoints, run_folder
 
 HUMAN = "--protocol=human_starts"
@@ -108,6 +109,39 @@ def test_scores_are_normalised_by_the_table_of_the_protocol(empty_folder, capsys
     )
 
 
+@pytest.mark.atari
+def test_what_papers_print_of_the_game_is_beside_a_score_made_as_theirs(
+    empty_folder, capsys, monkeypatch
+):
+    from agents import saved_policy  # TensorFlow: only where it is needed.
+
+    make_run("run", "atari:pong")
+    results = episodes.EpisodeResults((21.0, 17.0), (900, 1_000))
+    monkeypatch.setattr(saved_policy.SavedPolicy, "play", lambda *_: results)
+    published = "published under noop_starts: dqn 18.9, gorila 18.3"
+    evaluate.main(["--run_dir=run", NOOP, "--seed=3"])
+    assert capsys.readouterr().out.splitlines()[-1] == published
+    for altered in ("--episodes=29", "--epsilon=0.05", "--greedy"):
+        evaluate.main(["--run_dir=run", NOOP, altered])
+        assert "published under" not in capsys.readouterr().out
+    evaluate.main(["--run_dir=run"])
+    assert "published under" not in capsys.readouterr().out
+
+
+def test_another_seed_gives_other_games(empty_folder, capsys):
+    make_run("run", "catch", evaluation_epsilon=1.0, seed=5)
+    said = []
+    for seed in ("--seed=5", "--seed=5", "--seed=6"):
+        evaluate.main(["--run_dir=run", seed])
+        said.append(capsys.readouterr().out)
+    assert "30 episodes cut after 18,000 frames, epsilon 1.0, seed 5:" in said[0]
+    assert said[0] == said[1]
+    evaluate.main(["--run_dir=run"])
+    of_the_run = capsys.readouterr().out
+    assert of_the_run == said[0].replace(", seed 5:", ":")
+    assert said[2] != said[0].replace("seed 5", "seed 6")
+
+
 def test_null_op_starts_where_nothing_does_nothing_are_refused(
     users_game, refusal, empty_folder
 ):
@@ -191,7 +225,11 @@ def test_a_checkpoint_with_a_changed_byte_is_passed_over(empty_folder, capsys):
         (["--run_dir=nowhere"], "nowhere holds no run"),
         (["--run_dir=run", "--episodes=0"], "episodes is 0: it must be at least 1."),
         (["--run_dir=run", "--checkpoint=last"], "must be one of newest, best."),
-        (["--run_dir=run", "--checkpoint=best"], "run holds no best checkpoint yet: "),
+        (
+            ["--run_dir=run", "--checkpoint=best"],
+            "run holds no best checkpoint that",
+        ),
+        (["--run_dir=run", "--seed=-1"], "seed is -1: it must be 0 or more."),
         (["--run_dir=run", "--episodes=x"], "--episodes is 'x': it must be a whole"),
         (["--run_dir=run", "--video=a.gif"], "A video is written as .mp4"),
         (["--run_dir=run", "--epsilon=2"], "epsilon is 2.0: it must be between 0"),
@@ -212,7 +250,7 @@ def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"agent": "ddpg"}, "agent 'ddpg': this script plays a3c, async_q, dqn, goril"),
+        ({"agent": "ddpg"}, "agent 'ddpg': it must be one of a3c, async_q, dqn, goril"),
         ({"colour": "red"}, "has settings that DQNConfig does not know (colour)"),
         ({"batch_size": "many"}, "batch_size is 'many': it must be a whole number."),
         ({"dueling": True}, "is no longer what it was in training"),
@@ -234,7 +272,8 @@ def test_a_run_that_has_saved_nothing_yet_is_refused(empty_folder, refusal):
     config = dqn_config.DQNConfig(environment="catch", checkpoint_period_secs=9.5)
     folder.write_config({"agent": "dqn", **vars(config)})
     assert refusal(evaluate.main, "--run_dir=run") == (
-        "run holds no checkpoint yet: the first is saved 9.5 s after training starts."
+        "run holds no checkpoint that is whole: the first is saved 9.5 s after "
+        "training starts, or as training ends."
     )
 
 

@@ -35,7 +35,7 @@ def make_run(path, environment, **settings):
 
 def test_points_are_recorded_and_games_begin_at_them(empty_folder, capsys):
     make_run("run", "minatar:breakout")
-    flags = ("--num_starts=12", "--games=20", "--epsilon=1", "--seed=3")
+    flags = ("--num_starts=12", "--episodes=20", "--epsilon=1", "--seed=3")
     assert record_starts.main([*RECORD, *flags]) == 0
     starts = start_points.read("starts.npz")
     num_steps = sum(len(game.actions) for game in starts.games)
@@ -61,7 +61,7 @@ def test_points_are_recorded_and_games_begin_at_them(empty_folder, capsys):
 @pytest.mark.atari
 def test_points_of_an_atari_game_are_reached_again(empty_folder, capsys):
     make_run("run", "atari:breakout")
-    record_starts.main([*RECORD, "--num_starts=3", "--games=1", "--epsilon=1"])
+    record_starts.main([*RECORD, "--num_starts=3", "--episodes=1", "--epsilon=1"])
     flags = ["--episodes=2", "--max_episode_frames=20000", "--epsilon=1"]
     evaluate.main([*EVALUATE, *flags])
     output = capsys.readouterr().out
@@ -96,11 +96,15 @@ def test_an_evaluation_plays_as_many_games_as_there_are_points(empty_folder, cap
         (["--out=s.npz"], "--run_dir is missing: give the folder of a run."),
         (["--run_dir=run", "--out=no/s.npz"], "must be a file in a folder that exists"),
         (["--run_dir=run", "--out=run"], "must be a file in a folder that exists."),
-        ([*RECORD, "--games=0"], "games is 0: it must be at least 1."),
+        (
+            ["--run_dir=run", f"--out={'a' * 300}.npz"],
+            "cannot be written (File name too long): choose another.",
+        ),
+        ([*RECORD, "--episodes=0"], "episodes is 0: it must be at least 1."),
         ([*RECORD, "--num_starts=91"], "the recorded play has 90 moments"),
         ([*RECORD, "--epsilon=-1"], "epsilon is -1.0: it must be between 0 and 1."),
         ([*RECORD, "--seed=-1"], "seed is -1: it must be 0 or more."),
-        ([*RECORD, "--checkpoint=best"], "holds no best checkpoint yet"),
+        ([*RECORD, "--checkpoint=best"], "holds no best checkpoint that is whole"),
     ],
 )
 def test_bad_flags_are_refused(empty_folder, refusal, argv, sentence):
