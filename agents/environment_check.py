@@ -1,11 +1,15 @@
 """Looks at the environment of a run once, before any process starts.
 
-No TensorFlow here, so that a launcher can do it.
+No TensorFlow here, so that a launcher can do it; but for a torso of the user's own,
+which is built to see that it fits.
 """
 
 from agents.run_config import RunConfig
-from rlcomponents import seeding, specs
+from rlcomponents import names, seeding, specs
 from rlcomponents.environments import checker, registry
+from rlcomponents.nodes import lazy
+
+_CHECK_TORSO = lazy.Constructor("rlcomponents.networks.own_torso", "check")
 
 
 def check_environment(config: RunConfig) -> None:
@@ -19,13 +23,17 @@ def check_environment(config: RunConfig) -> None:
 
     Raises:
         ValueError: The environment is at fault, or the network does not fit it.
+        ImportError: The module of a torso of the user's own is missing.
         Exception: Whatever a user's own environment raises.
     """
     environment = config.make_environment_factory()(
         seeding.derive(config.seed, "environment check")
     )
     try:
-        config.network_kind(specs.make_environment_spec(environment))
+        environment_spec = specs.make_environment_spec(environment)
+        kind = config.network_kind(environment_spec)
+        if names.is_own(kind):
+            _CHECK_TORSO(kind, environment_spec)
         if registry.suite(config.environment) == registry.USERS_OWN:
             checker.check(environment)
     finally:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from agents import setting_checks
-from rlcomponents import core, finite, specs
+from rlcomponents import core, finite, names, specs
 from rlcomponents.environments import registry
 from rlcomponents.networks import kinds
 
 NETWORKS = ("auto", *kinds.KINDS)
-"""Values of `network`."""
+"""Values of `network`, beside torsos of a user's own."""
 
 OPTIMISERS = ("adagrad", "adam", "momentum", "rmsprop", "sgd")
 """Values of `optimiser`."""
@@ -39,7 +39,8 @@ class RunConfig:
             action (Atari, MinAtar). None: the suite's default.
         full_action_set: Whether Atari offers all 18 actions rather than the game's
             own. None: the suite's default.
-        network: `auto`, `nature_dqn`, `nips_dqn`, `minatar` or `mlp`.
+        network: `auto`, `nature_dqn`, `nips_dqn`, `minatar` or `mlp`; or a torso of
+            your own, `module:package.module:make_torso`.
         discount: Per agent step.
         optimiser: Rule that the store applies.
         learning_rate: Step size at the start.
@@ -344,5 +345,9 @@ _LIMITS: Mapping[str, setting_checks.Limit] = {
     "final_learning_rate_fraction": setting_checks.FRACTION,
     "optimiser_decay": setting_checks.DECAY,
     "optimiser": setting_checks.one_of(OPTIMISERS),
-    "network": setting_checks.one_of(NETWORKS),
+    "network": setting_checks.Limit(
+        f"one of {', '.join(NETWORKS)}, or module:package.module:make_torso for a "
+        "torso of your own",
+        lambda value: value in NETWORKS or names.is_own(value),
+    ),
 }

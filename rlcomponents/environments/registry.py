@@ -14,22 +14,19 @@ of settings by name.
 """
 
 import dataclasses
-import difflib
 import functools
 import importlib
-import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import dm_env
 
-from rlcomponents import core, extras
+from rlcomponents import core, extras, names
 from rlcomponents.environments import checker, wrappers
 
-USERS_OWN = "module"
+USERS_OWN = names.OWN
 """Suite of the environments that users bring."""
 
 
@@ -78,7 +75,8 @@ def make_factory(name: str, **settings: Any) -> core.EnvironmentFactory:
                 f"{name} takes no setting {next(iter(settings))!r}: leave it out; your "
                 "factory decides."
             )
-        return _make_user_factory(name, rest)
+        must_be = "a function that takes a seed and returns a dm_env.Environment"
+        return _UserFactory(names.own_function(name, must_be))
 
     entry = _SUITES[suite_name]
     module = _import_suite(suite_name)
@@ -110,8 +108,8 @@ def suite(name: str) -> str:
     if suite_name not in suites:
         raise ValueError(
             f"Unknown environment {name!r}: there is no suite {suite_name!r}"
-            f"{_near(suite_name, suites)}. The suites are {', '.join(suites)}; a name "
-            "looks like 'atari:pong' or 'module:package.module:factory'."
+            f"{names.near(suite_name, suites)}. The suites are {', '.join(suites)}; a "
+            "name looks like 'atari:pong' or 'module:package.module:factory'."
         )
     return suite_name
 
@@ -154,60 +152,14 @@ def all_settings(name: str, **settings: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class _UserFactory:
-    """A user's factory by name, so that another process finds it too.
+    """Makes a user's environment."""
 
-    Attributes:
-        module: Dotted path.
-        attribute: Name in the module.
-        directory: Where the program was started; searched last.
-    """
-
-    module: str
-    attribute: str
-    directory: str
-
-    def find(self) -> Callable[[int], dm_env.Environment]:
-        if self.directory not in sys.path:
-            sys.path.append(self.directory)
-        return getattr(importlib.import_module(self.module), self.attribute)
+    function: names.OwnFunction
 
     def __call__(self, seed: int) -> dm_env.Environment:
-        environment = self.find()(seed)
+        environment = self.function.find()(seed)
         checker.check_specs(environment)
         return wrappers.adapt(environment)
-
-
-def _make_user_factory(name: str, path: str) -> _UserFactory:
-    module, _, attribute = path.partition(":")
-    if not module or not attribute:
-        raise ValueError(
-            f"{name!r} does not name a factory: write 'module:package.module:factory'."
-        )
-    factory = _UserFactory(module, attribute, os.getcwd())
-    try:
-        found = factory.find()
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # The module is there; something that it imports is not.
-        raise ModuleNotFoundError(
-            f"{name!r}: no module {error.name!r} in the current directory "
-            f"({factory.directory}) or on the Python path.",
-            name=error.name,
-        ) from error
-    except AttributeError as error:
-        if module not in sys.modules:
-            raise  # Raised by the module's own code.
-        attributes = vars(sys.modules[module])
-        raise ValueError(
-            f"{name!r}: module {module!r} has no {attribute!r}"
-            f"{_near(attribute, list(attributes))}."
-        ) from error
-    if not callable(found):
-        raise ValueError(
-            f"{name!r}: {attribute!r} is a {type(found).__name__}; it must be a "
-            "function that takes a seed and returns a dm_env.Environment."
-        )
-    return factory
 
 
 def _import_suite(suite_name: str) -> ModuleType:
@@ -234,7 +186,7 @@ def _check_game(suite_name: str, game: str, games: Sequence[str]) -> None:
             f"'{suite_name}:{game}': {suite_name} has no variants; write "
             f"'{suite_name}:{known}'."
         )
-    hint = _near(_snake_case(game), games)
+    hint = names.near(_snake_case(game), games)
     if not hint and len(games) <= 10:
         hint = f"; the games are {', '.join(games)}"
     if not hint:
@@ -247,10 +199,10 @@ def _check_game(suite_name: str, game: str, games: Sequence[str]) -> None:
 
 def _check_variant(suite_name: str, variant: str, variants: Iterable[str]) -> None:
     if variant not in variants:
-        names = [suite_name, *(f"{suite_name}:{name}" for name in variants)]
+        known = [suite_name, *(f"{suite_name}:{name}" for name in variants)]
         raise ValueError(
             f"{suite_name} is one game and has no variant {variant!r}; write "
-            f"{' or '.join(map(repr, names))}."
+            f"{' or '.join(map(repr, known))}."
         )
 
 
@@ -260,7 +212,7 @@ def _refuse_unknown(
     for name in settings:
         if name not in allowed:
             raise ValueError(
-                f"{environment} has no setting {name!r}{_near(name, allowed)}; "
+                f"{environment} has no setting {name!r}{names.near(name, allowed)}; "
                 f"its settings are {', '.join(allowed)}."
             )
 
@@ -270,9 +222,3 @@ def _snake_case(name: str) -> str:
     name = re.sub(r"(NoFrameskip|Deterministic)?-v\d+$", "", name)
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"[\s-]+", "_", name).lower()
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    """Returns ` (did you mean 'x' or 'y'?)`, or nothing where no name is near."""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""

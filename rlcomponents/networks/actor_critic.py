@@ -17,12 +17,13 @@ import numpy as np
 import sonnet as snt
 import tensorflow as tf
 
-from rlcomponents import specs
+from rlcomponents import names, specs
 from rlcomponents.networks import (
     bodies,
     in_numpy,
     initialisation,
     kinds,
+    own_torso,
     policies,
     torsos,
 )
@@ -252,7 +253,7 @@ def make_actor_critic(
     continuous. LSTM cells come after the last hidden layer.
 
     Args:
-        kind: One of `kinds.KINDS`.
+        kind: One of `kinds.KINDS`, or a user's own torso by name; see `own_torso`.
         environment_spec: With one observation array; its actions, discrete or a
             vector of floats, decide on the kind of policy.
         recurrent: Whether there are LSTM cells.
@@ -288,7 +289,7 @@ def make_actor_critic(
 
     def make_body(name: str) -> bodies.Body:
         with tf.name_scope(name):  # Two torsos have different names.
-            torso = _make_torso(kind, mlp_hidden_sizes)
+            torso = _make_torso(kind, environment_spec, mlp_hidden_sizes)
         if recurrent:
             return bodies.RecurrentBody(torso, lstm_size, name=name)
         return bodies.FeedForwardBody(torso, name=name)
@@ -313,8 +314,14 @@ def _build(
     initialisation.initialise(network, seed)
 
 
-def _make_torso(kind: str, mlp_hidden_sizes: Sequence[int]) -> snt.Module:
+def _make_torso(
+    kind: str,
+    environment_spec: specs.EnvironmentSpec,
+    mlp_hidden_sizes: Sequence[int],
+) -> snt.Module:
     """Makes the hidden layers of a kind, the last one included."""
+    if names.is_own(kind):
+        return own_torso.make(kind, environment_spec)
     if kind == "mlp":
         return torsos.MLPTorso(mlp_hidden_sizes)
     convolutions, hidden_size = kinds.CONVOLUTIONAL[kind]

@@ -1,6 +1,7 @@
 """From features to the value of each action.
 
-Each head has the last hidden layer as well, because a dueling head has it twice.
+Each head has the last hidden layer as well, because a dueling head has it twice; behind
+a torso that has that layer itself, none.
 """
 
 import numpy as np
@@ -14,11 +15,17 @@ class QHead(snt.Module):
     """One hidden layer, then one linear output for each action."""
 
     def __init__(
-        self, num_actions: int, hidden_size: int, name: str | None = None
+        self, num_actions: int, hidden_size: int | None, name: str | None = None
     ) -> None:
-        """Stores the layers; variables are created on the first call."""
+        """Stores the layers; variables are created on the first call.
+
+        Args:
+            num_actions: Outputs.
+            hidden_size: Units of the hidden layer. None: there is none.
+            name: Name of the module.
+        """
         super().__init__(name=name)
-        self._stream = snt.nets.MLP([hidden_size, num_actions])
+        self._stream = _stream(hidden_size, num_actions)
 
     def __call__(self, features: tf.Tensor) -> tf.Tensor:
         """Maps features `[B, F]` float32 to Q-values `[B, A]` float32."""
@@ -40,12 +47,19 @@ class DuelingHead(snt.Module):
     """
 
     def __init__(
-        self, num_actions: int, hidden_size: int, name: str | None = None
+        self, num_actions: int, hidden_size: int | None, name: str | None = None
     ) -> None:
-        """Stores the layers; each stream has `hidden_size` hidden units of its own."""
+        """Stores the layers; variables are created on the first call.
+
+        Args:
+            num_actions: Outputs.
+            hidden_size: Units of the hidden layer of each stream, which has its own.
+                None: the streams are linear.
+            name: Name of the module.
+        """
         super().__init__(name=name)
-        self._value = snt.nets.MLP([hidden_size, 1], name="value")
-        self._advantage = snt.nets.MLP([hidden_size, num_actions], name="advantage")
+        self._value = _stream(hidden_size, 1, name="value")
+        self._advantage = _stream(hidden_size, num_actions, name="advantage")
 
     def __call__(self, features: tf.Tensor) -> tf.Tensor:
         """Maps features `[B, F]` float32 to Q-values `[B, A]` float32."""
@@ -65,3 +79,10 @@ class DuelingHead(snt.Module):
             )
 
         return forward
+
+
+def _stream(
+    hidden_size: int | None, num_outputs: int, name: str = "mlp"
+) -> snt.nets.MLP:
+    hidden_sizes = [] if hidden_size is None else [hidden_size]
+    return snt.nets.MLP([*hidden_sizes, num_outputs], name=name)

@@ -1,17 +1,17 @@
 """Which kinds of network there are, and which environments each of them fits.
 
 No TensorFlow here: whoever builds a program can refuse a network that does not fit
-before any process starts.
+before any process starts. A torso of a user's own, `module:package.module:make_torso`,
+is a kind, too; `own_torso` looks whether it fits.
 """
 
-import difflib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from dm_env import specs as dm_env_specs
 
-from rlcomponents import specs
+from rlcomponents import names, specs
 
 
 class Convolution(NamedTuple):
@@ -131,10 +131,14 @@ def output_size(convolutions: Sequence[Convolution], size: int) -> int:
 
 def _check_kind(kind: str, observations: dm_env_specs.Array) -> None:
     """Refuses unknown kinds, and observations that the kind cannot take."""
+    if names.is_own(kind):
+        specs.one_array(observations)
+        return
     if kind not in KINDS:
-        near = difflib.get_close_matches(kind, KINDS) or KINDS
         raise ValueError(
-            f"Unknown network {kind!r}: use {' or '.join(map(repr, near))}."
+            f"Unknown network {kind!r}{names.near(kind, KINDS)}: use one of "
+            f"{', '.join(KINDS)}, or a torso of your own by "
+            "'module:package.module:make_torso'."
         )
     _check_observations(observations)
     if kind in CONVOLUTIONAL:

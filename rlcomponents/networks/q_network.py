@@ -12,8 +12,15 @@ from collections.abc import Sequence
 import sonnet as snt
 import tensorflow as tf
 
-from rlcomponents import specs
-from rlcomponents.networks import heads, in_numpy, initialisation, kinds, torsos
+from rlcomponents import names, specs
+from rlcomponents.networks import (
+    heads,
+    in_numpy,
+    initialisation,
+    kinds,
+    own_torso,
+    torsos,
+)
 
 
 class QNetwork(snt.Module):
@@ -77,10 +84,12 @@ def make_network(
 
     Args:
         kind: One of `kinds.KINDS`. `nature_dqn`, `nips_dqn` and `minatar` are for
-            observations `[H, W, C]`; `mlp` flattens any.
+            observations `[H, W, C]`; `mlp` flattens any. Or a user's own torso, by
+            name; see `own_torso`.
         environment_spec: With one observation array and discrete actions.
         dueling: Whether the last hidden layer is split into two streams, for the
-            state and for the actions, each of the size that the kind has.
+            state and for the actions, each of the size that the kind has. Behind a
+            user's own torso the streams are linear.
         mlp_hidden_sizes: Hidden layers of `mlp`, at least one.
         seed: Equal seeds give bit-identical values; see `initialisation`.
 
@@ -94,10 +103,14 @@ def make_network(
         `kinds` names the paper of each kind; `heads` that of the dueling head.
     """
     kinds.check(kind, environment_spec)
-    if kind == "mlp":
+    torso: snt.Module
+    hidden_size: int | None
+    if names.is_own(kind):
+        torso, hidden_size = own_torso.make(kind, environment_spec), None
+    elif kind == "mlp":
         kinds.check_hidden_sizes(mlp_hidden_sizes)
         *sizes, hidden_size = mlp_hidden_sizes
-        torso: snt.Module = torsos.MLPTorso(sizes)
+        torso = torsos.MLPTorso(sizes)
     else:
         convolutions, hidden_size = kinds.CONVOLUTIONAL[kind]
         torso = torsos.ConvTorso(convolutions)

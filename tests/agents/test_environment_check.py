@@ -77,3 +77,25 @@ def test_actions_that_cannot_be_counted_are_refused(check):
 def test_a_network_that_does_not_fit_the_environment_is_refused(check):
     with pytest.raises(ValueError, match=r"'minatar' .* shape \(2,\): use 'mlp'"):
         check(Game(), network="minatar")
+
+
+def test_a_torso_of_the_users_own_that_does_not_fit_is_refused(check, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "make_none", lambda _: None, False)
+    with pytest.raises(ValueError, match="make_none returned a NoneType"):
+        check(Game(), network="module:users_games:make_none")
+
+
+def test_a_torso_of_the_users_own_is_made_for_what_the_environment_shows(
+    check, monkeypatch
+):
+    import sonnet as snt  # TensorFlow: only where it is needed.
+
+    shown = []
+
+    def make_torso(environment_spec):
+        shown.append(environment_spec.observations.shape)
+        return snt.Sequential([snt.Flatten(), snt.Linear(3)])
+
+    monkeypatch.setattr(sys.modules[__name__], "make_torso", make_torso, False)
+    check(Game(), network="module:users_games:make_torso")
+    assert set(shown) == {(2,)}

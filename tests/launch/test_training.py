@@ -287,7 +287,7 @@ def test_a_folder_that_cannot_be_written_is_refused(
     [
         ("guessing:mak", "has no 'mak' (did you mean 'make'?)."),
         ("guesing:make", "'module:guesing:make': no module 'guesing' in the current"),
-        ("guessing", "'module:guessing' does not name a factory"),
+        ("guessing", "'module:guessing' does not name a function"),
         ("guessing:make_broken", "raised IndexError: list index out of range (/"),
         ("guessing:Raising", "raised ZeroDivisionError: of the game (/"),
         ("guessing:Faulty", "The reward is nan at step 1"),

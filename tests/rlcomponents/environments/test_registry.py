@@ -94,7 +94,7 @@ def test_the_seed_reaches_the_environment():
         ("pong", r"The suites are atari, catch, control, minatar, module"),
         ("catch:small", r"no variant 'small'; write 'catch' or 'catch:blind'"),
         ("catch:blind:small", r"catch is one game and has no variant 'blind:small'"),
-        ("module:mygames", r"write 'module:package.module:factory'"),
+        ("module:mygames", r"write 'module:package.module:function'"),
         ("", r"Unknown environment ''"),
     ],
 )

@@ -70,8 +70,8 @@ def test_an_image_without_channel_axis_is_refused_with_its_shape_and_what_to_do(
 @pytest.mark.parametrize(
     ("kind", "shape", "dtype", "message"),
     [
-        pytest.param("natur_dqn", *ATARI, "use 'nature_dqn'", id="near-name"),
-        pytest.param("resnet", *ATARI, "'nature_dqn' or 'nips_dqn'", id="unknown-name"),
+        pytest.param("natur_dqn", *ATARI, "mean 'nature_dqn'", id="near-name"),
+        pytest.param("resnet", *ATARI, "use one of nature_dqn", id="unknown-name"),
         pytest.param(
             "nature_dqn", *MINATAR, r"\(10, 10, 4\) to nothing", id="too-small"
         ),
