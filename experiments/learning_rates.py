@@ -22,7 +22,7 @@ from experiments import pages, study
 from launch import command_line
 from rlcomponents.evaluation import suite_results
 from rlcomponents.launching import launcher
-from rlcomponents.runs import curve
+from rlcomponents.runs import curve, curves
 
 RATES = (1.6e-4, 2.4e-4, 4.1e-4, 8e-4, 2.8e-3, 5.9e-3, 9.6e-3, 2.1e-2, 3.7e-2, 9.6e-2)
 """LogUniform(1e-4, 1e-1), one of each tenth of its logarithm: by NumPy's generator of
@@ -186,7 +186,7 @@ def _draw(made: study.Study, scores: Mapping[str, Mapping[float, float]]) -> Non
     curve.dress(ordered, "scores, sorted")
     ordered.set_xlabel("rank of the learning rate")
     ordered.legend(frameon=False, labelcolor=curve.INK)
-    pages.save_picture(picture, made.out / pages.CURVES)
+    curves.save_picture(picture, made.out / pages.CURVES)
 
 
 if __name__ == "__main__":

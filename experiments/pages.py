@@ -95,11 +95,3 @@ def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns a table in Markdown."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def save_picture(picture: Any, path: pathlib.Path) -> None:
-    """Replaces a picture by a figure of matplotlib."""
-    buffer = io.BytesIO()
-    picture.savefig(buffer, format=path.suffix[1:])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_files.write_bytes(path, buffer.getvalue())

@@ -13,7 +13,6 @@ Reference:
 """
 
 import dataclasses
-import pathlib
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 from experiments import pages, study
 from launch import command_line
 from rlcomponents.launching import launcher
-from rlcomponents.runs import curve, metrics
+from rlcomponents.runs import curve, curves, metrics
 
 METHODS = ("one_step_q", "one_step_sarsa", "n_step_q", "a3c")
 """In the order of the paper's table."""
@@ -254,7 +253,7 @@ def _draw(made: study.Study, records: Sequence[Mapping[str, Any]]) -> None:
         axes.set_xlabel("workers")
         axes.set_ylabel("of one worker", color=curve.INK)
     panels[2].legend(frameon=False, labelcolor=curve.INK)
-    pages.save_picture(picture, pathlib.Path(made.out, pages.CURVES))
+    curves.save_picture(picture, made.out / pages.CURVES)
 
 
 if __name__ == "__main__":

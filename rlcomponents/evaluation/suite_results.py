@@ -11,7 +11,6 @@ import importlib.util
 import math
 import pathlib
 import statistics
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -273,16 +272,16 @@ def _interquartile_mean(scores: np.ndarray) -> tuple[float, tuple[float, float]]
     from rliable import library
     from rliable import metrics as rliable_metrics
 
-    with warnings.catch_warnings():
-        # What it says to its own developers about a name that it passes on.
-        warnings.filterwarnings(
-            "ignore", message="random_state is deprecated", category=FutureWarning
-        )
+    # It draws from NumPy's global generator, whatever `random_state` it is given.
+    before = np.random.get_state()
+    np.random.seed(0)
+    try:
         points, intervals = library.get_interval_estimates(
             {"": scores},
             lambda sample: np.array([rliable_metrics.aggregate_iqm(sample)]),
             reps=_NUM_BOOTSTRAPS,
-            random_state=np.random.RandomState(0),
         )
+    finally:
+        np.random.set_state(before)
     low, high = intervals[""][:, 0]
     return float(points[""][0]), (float(low), float(high))

@@ -182,8 +182,23 @@ def draw(
         axes.set_xlabel(AXES[over])
         curve.dress(axes, environment)
         axes.legend(frameon=False, loc="best", labelcolor=curve.INK)
+    save_picture(picture, path)
+
+
+def save_picture(picture: Any, path: pathlib.Path) -> None:
+    """Replaces a picture by a figure; equal figures are equal files.
+
+    Args:
+        picture: The figure, of matplotlib.
+        path: One of `SUFFIXES`, in a folder that exists.
+    """
+    import matplotlib
+
+    kind = path.suffix[1:]
     buffer = io.BytesIO()
-    picture.savefig(buffer, format=path.suffix[1:])
+    with matplotlib.rc_context({"svg.hashsalt": "curves"}):  # Else names are random.
+        metadata = {"Date": None} if kind == "svg" else None
+        picture.savefig(buffer, format=kind, metadata=metadata)
     atomic_files.write_bytes(path, buffer.getvalue())
 
 

@@ -154,6 +154,16 @@ def test_the_interval_is_a_bootstrap_over_the_seeds_of_each_game():
     np.testing.assert_allclose(found.interval, expected, atol=1.0)
 
 
+def test_the_interval_is_the_same_each_time_and_no_other_draws_change():
+    table = [row(10.0, 30.0, 20.0), row(20.0, 10.0, 40.0)]
+    np.random.seed(7)
+    first = suite_results.aggregate(table)
+    drawn = np.random.random()
+    np.random.seed(7)
+    assert drawn == np.random.random()
+    assert suite_results.aggregate(table) == first
+
+
 def test_one_seed_has_sums_but_no_interval_and_one_game_no_sums():
     found = suite_results.aggregate([row(1.0), row(3.0)])
     assert (found.mean, found.iqm, found.interval) == (2.0, None, None)

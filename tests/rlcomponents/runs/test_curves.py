@@ -190,3 +190,12 @@ def test_a_picture_is_written(tmp_path, name, start):
     )
     curves.draw(tmp_path / name, bands, "wall_secs")
     assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("suffix", curves.SUFFIXES)
+def test_equal_curves_are_equal_files(tmp_path, suffix):
+    bands = curves.bands([run_curve([0, 1], [0.0, 1.0], seed=seed) for seed in (1, 2)])
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
+    curves.draw(first, bands, "wall_secs")
+    curves.draw(second, bands, "wall_secs")
+    assert first.read_bytes() == second.read_bytes()
