@@ -63,7 +63,7 @@ def write_page(
         f"    {made.command}",
         suite_origins.describe(paths),
         *parts,
-        f"Seeds {', '.join(map(str, sorted(seeds)))}.",
+        suite_origins.seeds(seeds),
     ]
     made.out.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(page) + "\n"

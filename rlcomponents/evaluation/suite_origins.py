@@ -6,7 +6,7 @@ A table may be written long after its runs, elsewhere, and by newer code.
 import json
 import pathlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from rlcomponents.evaluation import suite_results
@@ -71,17 +71,30 @@ def describe(paths: Iterable[pathlib.Path]) -> str:
         parts = [f"{words}." for words in counts]
     else:
         parts = [
-            f"{_runs(number)}: {words}."
+            f"{counted(number, 'run')}: {words}."
             for words, number in counts.items()
             if words is not None
         ]
         if counts[None]:
             made = "it" if counts[None] == 1 else "them"
-            parts.append(f"{_runs(counts[None])}: no record of what made {made}.")
+            parts.append(
+                f"{counted(counts[None], 'run')}: no record of what made {made}."
+            )
     days = suite_results.dates(runs)
     if days:
         parts.append(f"Runs of {days}.")
     return " ".join(parts)
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns `1 run`, or `2 runs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def seeds(numbers: Collection[int]) -> str:
+    """Returns `Seed 0.`, or `Seeds 0, 1.`."""
+    noun = "Seed" if len(numbers) == 1 else "Seeds"
+    return f"{noun} {', '.join(map(str, sorted(numbers)))}."
 
 
 def _words(origin: Origin | None) -> str | None:
@@ -89,7 +102,3 @@ def _words(origin: Origin | None) -> str | None:
         return None
     commit = f", commit {origin.commit}" if origin.commit else ""
     return f"{origin.versions}, on {origin.machine}{commit}"
-
-
-def _runs(number: int) -> str:
-    return "1 run" if number == 1 else f"{number} runs"

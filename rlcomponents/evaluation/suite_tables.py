@@ -167,8 +167,8 @@ def _markdown(table: _Table, provenance: Provenance) -> str:
         lines.append([label, "", "", "", percent, *blank, *published])
     complete = [run.path for run in table.runs if suite_results.is_complete(run.path)]
     parts = [
-        f"# {provenance.agent} on {len(table.rows)} games, "
-        f"{table.rows[0].num_seeds} seeds",
+        f"# {provenance.agent} on {suite_origins.counted(len(table.rows), 'game')}, "
+        f"{suite_origins.counted(table.rows[0].num_seeds, 'seed')}",
         f"    {provenance.command}",
         suite_origins.describe(complete),
         "\n".join(f"| {' | '.join(cells)} |" for cells in lines),
@@ -228,9 +228,9 @@ _STARTS = {
 
 def _notes(table: _Table) -> list[str]:
     games = sorted({run.config["final_evaluation_episodes"] for run in table.runs})
-    seeds = sorted({run.config["seed"] for run in table.runs})
+    seeds = {run.config["seed"] for run in table.runs}
     notes = [
-        f"Seeds {', '.join(map(str, seeds))}. Evaluations: means over seeds, ± their "
+        f"{suite_origins.seeds(seeds)} Evaluations: means over seeds, ± their "
         f"standard error; the last one of each run is {' or '.join(map(str, games))} "
         "games, and the best is the highest of all, so that it promises a little more "
         "than it holds. Episodes, agent steps and seconds are those of training, a run."

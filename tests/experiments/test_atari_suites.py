@@ -21,5 +21,5 @@ def test_each_plays_its_game_once_with_many_environments_or_bundles(runner):
 def test_what_is_kept_lies_in_a_folder_of_each_suite(runner):
     atari_suites.main(["--suites=a3c_pong", "--max_steps=1000"])
     out = pathlib.Path("docs/results/atari_suites")
-    assert (out / "a3c_pong/table.md").read_text().startswith("# a3c_pong on 1 games, ")
+    assert (out / "a3c_pong/table.md").read_text().startswith("# a3c_pong on 1 game, ")
     assert (out / "a3c_pong/runs/atari_pong-0/summary.json").exists()

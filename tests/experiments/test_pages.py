@@ -18,7 +18,7 @@ def test_a_page_says_how_it_was_made(made, runner):
     assert lines[4].startswith("Python 3.10")
     assert "cores of" in lines[4]
     assert lines[4].endswith("Runs of 2026-09-21.")
-    assert lines[5:] == ["", "Words.", "", "Seeds 0."]
+    assert lines[5:] == ["", "Words.", "", "Seed 0."]
 
 
 def test_a_page_says_of_runs_what_these_say_and_nothing_of_others(made, runner):
