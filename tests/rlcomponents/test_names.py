@@ -1,5 +1,3 @@
-import pickle
-import subprocess
 import sys
 
 import pytest
@@ -38,21 +36,6 @@ def test_a_function_in_the_current_directory_is_found(users_module):
     function = names.own_function("module:users_names:answer", MUST_BE)
     assert function == ("users_names", "answer", str(users_module))
     assert function.find()() == 42
-
-
-def test_a_function_is_found_in_a_process_started_elsewhere(users_module):
-    function = names.own_function("module:users_names:answer", MUST_BE)
-    program = (
-        "import pickle, sys; function = pickle.load(sys.stdin.buffer);"
-        "assert function.find()() == 42"
-    )
-    subprocess.run(
-        [sys.executable, "-c", program],
-        input=pickle.dumps(function),
-        cwd="/",
-        env={"PYTHONPATH": ":".join(sys.path[:-1])},
-        check=True,
-    )
 
 
 @pytest.mark.parametrize(
