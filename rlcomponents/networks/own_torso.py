@@ -15,6 +15,8 @@ import tensorflow as tf
 from rlcomponents import names, specs
 from rlcomponents.networks import initialisation
 
+_NUM_OBSERVATIONS = 2
+
 _MUST_BE = "a function that takes an EnvironmentSpec and returns a Sonnet module"
 
 
@@ -33,7 +35,7 @@ def make(name: str, environment_spec: specs.EnvironmentSpec) -> snt.Module:
 
 
 def check(name: str, environment_spec: specs.EnvironmentSpec) -> None:
-    """Builds the torso for two observations, and traces it for any number.
+    """Builds the torso for some observations, and traces it for any number.
 
     Args:
         name: As of `make`.
@@ -52,7 +54,9 @@ def check(name: str, environment_spec: specs.EnvironmentSpec) -> None:
     torso, other = (_module(name, each) for each in made)
     initialisation.check_unbuilt(torso, other)
     with _errors_refused(name, environment_spec):
-        features = torso(tf.zeros([2, *observations.shape], observations.dtype))
+        features = torso(
+            tf.zeros([_NUM_OBSERVATIONS, *observations.shape], observations.dtype)
+        )
     _check_features(name, features)
     if snt.allow_empty_variables(torso).variables:
         initialisation.initialise(torso, seed=0)
@@ -93,11 +97,15 @@ def _errors_refused(
 def _check_features(name: str, features: Any) -> None:
     if not tf.is_tensor(features):
         found = f"a {type(features).__name__}"
-    elif features.dtype != tf.float32 or features.shape.rank != 2:
+    elif (
+        features.dtype != tf.float32
+        or features.shape.rank != 2
+        or features.shape[0] != _NUM_OBSERVATIONS
+    ):
         found = f"a tensor of {features.dtype.name} and shape {features.shape}"
     else:
         return
     raise ValueError(
-        f"{name} makes {found} of observations: it must make features [B, F] float32, "
-        "a row of each."
+        f"{name} makes {found} of {_NUM_OBSERVATIONS} observations: it must make "
+        "features [B, F] float32, a row of each."
     )

@@ -62,6 +62,9 @@ def make_doubles(environment_spec):
 def make_summed(environment_spec):
     return snt.Sequential([snt.Flatten(), lambda x: tf.reduce_sum(x, axis=1)])
 
+def make_one_row(environment_spec):
+    return snt.Sequential([snt.Flatten(), lambda x: tf.reshape(x, [1, -1])])
+
 def make_normalised(environment_spec):
     return snt.Sequential([snt.Flatten(), snt.LayerNorm(1, True, True)])
 
@@ -114,9 +117,10 @@ def test_a_torso_that_fits_is_taken(name):
         ),
         ("make_shared", "residual has variables already, or is two parts at once"),
         ("make_pictures", "make_pictures with observations Array(shape=(4, 5)"),
-        ("make_unflattened", "of observations: it must make features [B, F] float32"),
-        ("make_doubles", "of observations: it must make features [B, F] float32"),
-        ("make_summed", "of observations: it must make features [B, F] float32"),
+        ("make_unflattened", "of 2 observations: it must make features [B, F] float32"),
+        ("make_doubles", "of 2 observations: it must make features [B, F] float32"),
+        ("make_one_row", "a tensor of float32 and shape (1, 40) of 2 observations"),
+        ("make_summed", "of 2 observations: it must make features [B, F] float32"),
         ("make_normalised", "0 of them in Linear, Conv2D and LSTM layers"),
         ("make_switching", "OperatorNotAllowedInGraphError: Using a symbolic"),
         ("mak", "module 'users_torsos' has no 'mak' (did you mean 'make'"),
