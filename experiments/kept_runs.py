@@ -7,6 +7,7 @@ the study: a run that was kept is complete, wherever it was made.
 import pathlib
 import re
 import shutil
+import tempfile
 from collections.abc import Iterable
 
 from experiments import costs
@@ -35,10 +36,11 @@ def keep(
             is dropped; whatever else is in the folder stays.
     """
     names = {path.name for path in planned}
-    for kept in out.glob("*/"):
+    for kept in out.glob("*"):
         if kept.name not in names and _is_kept(kept):
             shutil.rmtree(kept)
     for path in runs:
+        (out / path.name).mkdir(parents=True, exist_ok=True)
         _copy(path, out / path.name)
 
 
@@ -54,21 +56,25 @@ def take_up(suite: suite_plan.Suite, out: pathlib.Path) -> None:
     """
     for run in suite.runs:
         kept = out / run.path.name
-        if run.path.exists() or not suite_results.is_complete(kept):
+        if run.path.exists() or not (kept / "summary.json").exists():
             continue
         try:
-            found = suite_plan.differences(run, kept, str(suite.flags.agent))
-            reason = f"it has {', '.join(found)}." if found else None
-        except ValueError as error:
-            reason = str(error)
-        if reason is None:
-            _copy(kept, run.path)
-        else:
-            print(f"{kept} is run anew: {reason}", flush=True)
+            if not suite_results.is_complete(kept):
+                continue
+            different = suite_plan.differences(run, kept, str(suite.flags.agent))
+        except ValueError:
+            different = ["files that this version does not read"]
+        if different:
+            print(f"{kept} is run anew: it has {', '.join(different)}.", flush=True)
+            continue
+        with tempfile.TemporaryDirectory(dir=run.path.parent) as folder:
+            copied = pathlib.Path(folder, "run")
+            copied.mkdir()
+            _copy(kept, copied)
+            copied.rename(run.path)  # All of it, or nothing.
 
 
 def _copy(path: pathlib.Path, to: pathlib.Path) -> None:
-    to.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         if (path / name).exists():
             shutil.copy(path / name, to / name)
@@ -76,9 +82,9 @@ def _copy(path: pathlib.Path, to: pathlib.Path) -> None:
 
 def _is_kept(path: pathlib.Path) -> bool:
     """Whether a folder has the name and the files of a run that was kept, only."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    if re.fullmatch(r"[A-Za-z0-9_.]+-\d+", path.name) is None:
+        return False
     names = {each.name for each in path.iterdir()}
-    return (
-        re.fullmatch(r"[A-Za-z0-9_.]+-\d+", path.name) is not None
-        and not path.is_symlink()
-        and {"config.json", "summary.json"} <= names <= set(FILES)
-    )
+    return {"config.json", "summary.json"} <= names <= set(FILES)

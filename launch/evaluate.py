@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents import run_config, setting_checks
+from agents import setting_checks
 from launch import command_line, saved_runs
 from rlcomponents import core, finite
 from rlcomponents.evaluation import (
@@ -39,7 +39,8 @@ class EvaluationFlags:
         epsilon: Chance of a random action. None: as the protocol says; with `plain` as
             the run's settings say.
         greedy: Whether to explore nothing.
-        seed: Of the games and the policy's random actions. None: the run's.
+        seed: Of the policy's random actions, and of the games but where they begin at
+            points. None: the run's.
         video: File (.mp4) for a film of the first game. None: no film.
     """
 
@@ -92,30 +93,10 @@ def main(argv: Sequence[str]) -> int:
     if normalised is not None:
         table = "" if is_plain else f" by the published table of {flags.protocol}"
         print(f"human-normalised {normalised:.1f} %{table} (0: random, 100: human)")
-    published = _published(flags, config)
+    published = _published(protocols.PROTOCOLS[flags.protocol], plan)
     if published:
-        print(f"published under {flags.protocol}: {published}")
+        print(published)
     return 0
-
-
-def _published(flags: EvaluationFlags, config: run_config.RunConfig) -> str:
-    """Returns what papers print of the game, evaluated like this; empty if nothing."""
-    suite, _, game = config.environment.partition(":")
-    altered = (flags.episodes, flags.max_episode_frames, flags.epsilon)
-    if (
-        suite != "atari"
-        or flags.protocol not in score_tables.STARTS
-        or flags.greedy
-        or config.sticky_action_probability
-        or any(value is not None for value in altered)
-    ):
-        return ""
-    agents = score_tables.published(flags.protocol).agents
-    return ", ".join(
-        f"{agent} {scores[game]:g}"
-        for agent, scores in agents.items()
-        if game in scores
-    )
 
 
 class _Plan(NamedTuple):
@@ -132,6 +113,31 @@ class _Plan(NamedTuple):
     make_environment: core.EnvironmentFactory | None
     num_episodes: int
     player: str | None
+
+
+def _published(protocol: protocols.Protocol, plan: _Plan) -> str:
+    """Returns what papers print of a game that was played as they did, in a line."""
+    config = plan.run.config
+    suite, _, game = config.environment.partition(":")
+    played = protocols.Protocol(
+        protocol.name,
+        plan.num_episodes,
+        config.max_evaluation_frames,
+        getattr(config, "evaluation_epsilon", protocol.epsilon),
+    )
+    if (
+        suite != "atari"
+        or protocol == protocols.PLAIN
+        or played != protocol
+        or config.sticky_action_probability
+    ):
+        return ""
+    points = "" if plan.player is None else ", from points of human play"
+    of_agents = score_tables.published(protocol.name).agents.items()
+    scores = [f"{agent} {of[game]:g}" for agent, of in of_agents if game in of]
+    if not scores:
+        return ""
+    return f"published under {protocol.name}{points}: {', '.join(scores)}"
 
 
 def _check(flags: EvaluationFlags) -> None:

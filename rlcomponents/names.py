@@ -61,7 +61,7 @@ def own_function(name: str, must_be: str) -> OwnFunction:
         Exception: Whatever the module's own code raises.
     """
     module, _, attribute = name.partition(":")[2].partition(":")
-    if not module or not attribute:
+    if not module or not attribute or module.startswith("."):
         raise ValueError(
             f"{name!r} does not name a function: write '{OWN}:package.module:function'."
         )

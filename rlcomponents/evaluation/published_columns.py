@@ -48,22 +48,17 @@ def find(runs: Sequence[suite_results.Run]) -> list[Column]:
     """Returns the columns that tell something about the games of these runs.
 
     On Atari those of DQN and Gorila under null-op starts, if that is how the runs are
-    evaluated; and those of A3C, which was published under human starts only, as no
-    run evaluates itself. On MinAtar those at the end of the published curves and at
-    their first point that is as long as the runs.
+    evaluated; and, without sticky actions, those of A3C, which was published under
+    human starts only: as training evaluates no run. On MinAtar those at the end of the
+    published curves and at their first point that is as long as the runs.
     """
     games = {run.config["environment"] for run in runs}
     columns = []
     if any(suite_results.has_published_protocol(run.config) for run in runs):
-        for agent, scores in score_tables.published(
-            score_tables.NOOP_STARTS
-        ).agents.items():
-            columns.append(_column(agent, "", score_tables.NOOP_STARTS, scores, games))
-    for agent, scores in score_tables.published(
-        score_tables.HUMAN_STARTS
-    ).agents.items():
-        if agent in _A3C:
-            columns.append(_column(agent, "", score_tables.HUMAN_STARTS, scores, games))
+        columns += _of_atari(score_tables.NOOP_STARTS, games)
+    if not any(run.config["sticky_action_probability"] for run in runs):
+        of_humans = _of_atari(score_tables.HUMAN_STARTS, games)
+        columns += [column for column in of_humans if column.agent in _A3C]
     lengths = [
         run.config["max_steps"] / 1e6
         for run in runs
@@ -117,6 +112,13 @@ def sums(
     if total.iqm is not None:
         found.append(Sum("iqm", total.iqm, total.interval, [None for _ in columns]))
     return found
+
+
+def _of_atari(starts: str, games: Iterable[str]) -> list[Column]:
+    agents = score_tables.published(starts).agents
+    return [
+        _column(agent, "", starts, scores, games) for agent, scores in agents.items()
+    ]
 
 
 def _points(

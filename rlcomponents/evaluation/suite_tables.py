@@ -5,7 +5,7 @@ import io
 import itertools
 import pathlib
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rlcomponents.evaluation import (
@@ -138,12 +138,15 @@ def _digits(value: Any) -> Any:
 def _markdown(table: _Table, provenance: Provenance) -> str:
     """Returns the page; columns of one published agent share one column here."""
     agents = [
-        (agent, list(columns))
-        for agent, columns in itertools.groupby(
-            enumerate(table.columns), lambda item: item[1].agent
+        (title, list(columns))
+        for title, columns in itertools.groupby(
+            enumerate(table.columns), lambda item: (item[1].agent, item[1].starts)
         )
     ]
-    titles = [_published_title(agent, columns) for agent, columns in agents]
+    titles = []
+    for (agent, starts), columns in agents:
+        points = " / ".join(column.point for _, column in columns)
+        titles.append(", ".join(filter(None, (agent, points, _STARTS[starts]))))
     lines = [[*_TITLES, *titles], ["---" for _ in (*_TITLES, *titles)]]
     for row in table.rows:
         scores = [column.scores.get(row.environment) for column in table.columns]
@@ -211,14 +214,6 @@ def _cells(row: suite_results.Row) -> list[str]:
     ]
 
 
-def _published_title(
-    agent: str, columns: Iterable[tuple[int, published_columns.Column]]
-) -> str:
-    points = " / ".join(column.point for _, column in columns)
-    starts = {_STARTS[column.starts] for _, column in columns}
-    return ", ".join(filter(None, (agent, points, *starts)))
-
-
 _STARTS = {
     "": "",
     score_tables.HUMAN_STARTS: "human starts",
@@ -252,8 +247,9 @@ def _notes(table: _Table) -> list[str]:
         )
     if table.sums:
         notes.append(
-            "Sums are of normalised scores, of games with all their seeds; the "
-            "interval is a bootstrap over seeds, stratified by game."
+            "Sums are of normalised scores, of games with all their seeds, and of "
+            "published scores under the same starts; the interval is a bootstrap over "
+            "seeds, stratified by game."
         )
     missing = [
         f"{run.config['environment']} with seed {run.config['seed']}"

@@ -6,6 +6,8 @@ the last hidden layer: what follows, linear layers or LSTM cells, is the agent's
 """
 
 import contextlib
+import pathlib
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -48,21 +50,22 @@ def check(name: str, environment_spec: specs.EnvironmentSpec) -> None:
         ImportError: There is no such module.
     """
     observations = specs.one_array(environment_spec.observations)
-    make_torso = _function(name)
-    with _errors_refused(name, environment_spec):
+    with _errors_refused(name, but=(ValueError, ImportError)):  # These say enough.
+        make_torso = _function(name)
+    with _errors_refused(name):
         made = make_torso(environment_spec), make_torso(environment_spec)
     torso, other = (_module(name, each) for each in made)
-    initialisation.check_unbuilt(torso, other)
-    with _errors_refused(name, environment_spec):
+    with _errors_refused(name):
+        initialisation.check_unbuilt(torso, other)
         features = torso(
             tf.zeros([_NUM_OBSERVATIONS, *observations.shape], observations.dtype)
         )
     _check_features(name, features)
-    if snt.allow_empty_variables(torso).variables:
-        initialisation.initialise(torso, seed=0)
     # As an agent runs it: for any number of observations, with each `if` decided once.
     traced = tf.function(torso.__call__, autograph=False)
-    with _errors_refused(name, environment_spec):
+    with _errors_refused(name):
+        if snt.allow_empty_variables(torso).variables:
+            initialisation.initialise(torso, seed=0)
         traced.get_concrete_function(
             tf.TensorSpec([None, *observations.shape], observations.dtype)
         )
@@ -82,16 +85,25 @@ def _module(name: str, made: Any) -> snt.Module:
 
 @contextlib.contextmanager
 def _errors_refused(
-    name: str, environment_spec: specs.EnvironmentSpec
+    name: str, *, but: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
+    """Raises ValueError, with the place in the user's module, where that raises."""
     try:
         yield
+    except but:
+        raise
     except Exception as error:
-        first_line, _, _ = str(error).partition("\n")
-        raise ValueError(
-            f"{name} with observations {environment_spec.observations} raised "
-            f"{type(error).__name__}: {first_line}"
-        ) from error
+        kind = type(error).__name__
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        found = kind
+        if lines:  # TensorFlow puts a call stack in front, and the kind once more.
+            found += ": " + lines[-1].removeprefix(f"{kind}: ")
+        stem = name.split(":")[1].rpartition(".")[2]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if pathlib.Path(each.filename).stem == stem]
+        if own:
+            found += f" ({own[-1].filename}, line {own[-1].lineno})"
+        raise ValueError(f"{name} raised {found}") from error
 
 
 def _check_features(name: str, features: Any) -> None:
@@ -101,6 +113,7 @@ def _check_features(name: str, features: Any) -> None:
         features.dtype != tf.float32
         or features.shape.rank != 2
         or features.shape[0] != _NUM_OBSERVATIONS
+        or features.shape[1] == 0
     ):
         found = f"a tensor of {features.dtype.name} and shape {features.shape}"
     else:

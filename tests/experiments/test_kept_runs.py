@@ -39,10 +39,11 @@ def test_kept_runs_that_the_study_no_longer_has_are_dropped(made, runner):
     shutil.copytree(out / "catch-1", out / "catch-8")
     (out / "catch-8" / "checkpoints").mkdir()
     shutil.copytree(out / "catch-1", out / "mine")
+    (out / "notes-1").write_text("A file.")
     run(made, runner)
     left = sorted(path.name for path in out.iterdir())
     # A folder without the name or the files of a kept run, or with others, is none.
-    assert left == ["catch-0", "catch-7", "catch-8", "mine"]
+    assert left == ["catch-0", "catch-7", "catch-8", "mine", "notes-1"]
     assert len(list(pathlib.Path("work/slow/runs").glob("catch-*"))) == 2
 
 
@@ -66,12 +67,27 @@ def test_what_was_kept_of_other_settings_is_run_anew(kept, runner, capsys):
     assert json.loads((OUT / "config.json").read_text())["batch_size"] == 32
 
 
-def test_what_was_kept_of_another_version_is_run_anew(kept, runner, capsys):
-    edit_settings(lambda settings: settings.update(gone=1))
+@pytest.mark.parametrize(
+    "break_files",
+    [
+        lambda: edit_settings(lambda settings: settings.update(gone=1)),
+        lambda: (OUT / "summary.json").write_text(""),
+        lambda: (OUT / "config.json").write_text("<<<<<<< HEAD"),
+    ],
+    ids=["unknown-setting", "no-summary", "conflict"],
+)
+def test_what_this_version_does_not_read_is_run_anew(kept, runner, capsys, break_files):
+    break_files()
     assert run(kept, runner) == 0
     assert len(runner.commands) == 1
     said = capsys.readouterr().out
-    assert f"{OUT} is run anew: {OUT}/config.json has settings that" in said
+    assert f"{OUT} is run anew: it has files that this version does not read." in said
+
+
+def test_a_run_of_another_agent_is_run_anew(kept, runner, capsys):
+    edit_settings(lambda settings: settings.update(agent="gorila_dqn"))
+    assert run(kept, runner) == 0
+    assert "it has agent 'gorila_dqn' rather than 'dqn'." in capsys.readouterr().out
 
 
 def test_a_run_that_was_begun_is_not_replaced_by_what_was_kept(kept, runner):

@@ -121,9 +121,15 @@ def test_what_papers_print_of_the_game_is_beside_a_score_made_as_theirs(
     published = "published under noop_starts: dqn 18.9, gorila 18.3"
     evaluate.main(["--run_dir=run", NOOP, "--seed=3"])
     assert capsys.readouterr().out.splitlines()[-1] == published
-    for altered in ("--episodes=29", "--epsilon=0.05", "--greedy"):
-        evaluate.main(["--run_dir=run", NOOP, altered])
+    evaluate.main(["--run_dir=run", NOOP, "--epsilon=0.05", "--episodes=30"])
+    assert capsys.readouterr().out.splitlines()[-1] == published
+    altered = ("--episodes=29", "--epsilon=0.1", "--greedy", "--max_episode_frames=9")
+    for flag in altered:
+        evaluate.main(["--run_dir=run", NOOP, flag])
         assert "published under" not in capsys.readouterr().out
+    make_run("sticky", "atari:pong", sticky_action_probability=0.25)
+    evaluate.main(["--run_dir=sticky", NOOP])
+    assert "published under" not in capsys.readouterr().out
     evaluate.main(["--run_dir=run"])
     assert "published under" not in capsys.readouterr().out
 

@@ -42,6 +42,7 @@ def test_a_function_in_the_current_directory_is_found(users_module):
     ("name", "error", "sentence"),
     [
         ("module:users_names", ValueError, "does not name a function: write 'module:p"),
+        ("module:.near:make", ValueError, "does not name a function"),
         ("module::answer", ValueError, "does not name a function"),
         ("module:gone.deep:make", ImportError, "no module 'gone' in the current"),
         ("module:users_names:answr", ValueError, r"no 'answr' \(did you mean 'answer'"),

@@ -23,6 +23,8 @@ def test_runs_on_atari_have_the_columns_of_their_protocol_and_those_of_a3c(make_
 def test_runs_that_are_evaluated_otherwise_have_those_of_a3c_only(make_run):
     runs = [make_run("atari:pong", 0, max_evaluation_frames=108_000)]
     assert columns(runs) == A3C_ON_PONG
+    runs = [make_run("atari:pong", 0, sticky_action_probability=0.25)]
+    assert columns(runs) == []  # Another game than the papers'.
     assert columns([make_run("catch", 0)]) == []
 
 

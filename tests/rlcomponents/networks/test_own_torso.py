@@ -62,6 +62,20 @@ def make_doubles(environment_spec):
 def make_summed(environment_spec):
     return snt.Sequential([snt.Flatten(), lambda x: tf.reduce_sum(x, axis=1)])
 
+def make_empty(environment_spec):
+    return snt.Sequential([snt.Flatten(), lambda x: x[:, :0]])
+
+class Graph(Residual):
+    @tf.function
+    def __call__(self, observations):
+        return tf.matmul(observations, tf.zeros([7, 7]))
+
+def make_graph(environment_spec):
+    return Graph(3)
+
+def make_asserting(environment_spec):
+    assert environment_spec is None
+
 def make_one_row(environment_spec):
     return snt.Sequential([snt.Flatten(), lambda x: tf.reshape(x, [1, -1])])
 
@@ -116,9 +130,12 @@ def test_a_torso_that_fits_is_taken(name):
             "raised TypeError: make_from_nothing() takes 0",
         ),
         ("make_shared", "residual has variables already, or is two parts at once"),
-        ("make_pictures", "make_pictures with observations Array(shape=(4, 5)"),
+        ("make_pictures", "make_pictures raised ValueError: Shape (2, 4, 5) must"),
         ("make_unflattened", "of 2 observations: it must make features [B, F] float32"),
         ("make_doubles", "of 2 observations: it must make features [B, F] float32"),
+        ("make_empty", "a tensor of float32 and shape (2, 0) of 2 observations"),
+        ("make_graph", "make_graph raised ValueError: Dimensions must be equal, but"),
+        ("make_asserting", "make_asserting raised AssertionError (/"),
         ("make_one_row", "a tensor of float32 and shape (1, 40) of 2 observations"),
         ("make_summed", "of 2 observations: it must make features [B, F] float32"),
         ("make_normalised", "0 of them in Linear, Conv2D and LSTM layers"),
@@ -132,6 +149,18 @@ def test_a_torso_that_does_not_fit_is_refused_in_one_sentence(function, sentence
     with pytest.raises(ValueError, match=re.escape(sentence)) as error:
         own_torso.check(f"module:users_torsos:{function}", environment_spec())
     assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [("def make(:", "SyntaxError: invalid"), ("size = sise", "NameError: name 'sise'")],
+)
+def test_a_module_with_a_slip_is_refused_with_the_place(tmp_path, code, error):
+    (tmp_path / "slip.py").write_text(code)
+    importlib.invalidate_caches()
+    sentence = rf"^module:slip:make raised {error}.*slip\.py, line 1\)$"
+    with pytest.raises(ValueError, match=sentence):
+        own_torso.check("module:slip:make", environment_spec())
 
 
 def test_a_module_that_is_not_there_is_refused():
