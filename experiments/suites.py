@@ -9,7 +9,7 @@ from typing import Any
 from experiments import pages, study
 from launch import command_line
 from rlcomponents.evaluation import suite_tables
-from rlcomponents.runs import curves
+from rlcomponents.runs import atomic_files, curves
 
 Suites = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Agent and settings of each suite, by name."""
@@ -81,8 +81,10 @@ def write(made: study.Study) -> None:
             continue
         out = made.out / variant.name
         out.mkdir(parents=True, exist_ok=True)
-        for name in (suite_tables.MARKDOWN, suite_tables.CSV):
-            shutil.copy(made.work / variant.name / name, out / name)
+        work = made.work / variant.name
+        shutil.copy(work / suite_tables.CSV, out / suite_tables.CSV)
+        page = (work / suite_tables.MARKDOWN).read_text() + f"\n{pages.PICTURE}\n"
+        atomic_files.write_bytes(out / suite_tables.MARKDOWN, page.encode())
         _draw(out / pages.CURVES, runs, "agent_steps")
     _draw(made.out / pages.CURVES, list(made.all_runs()), "wall_secs")
 

@@ -43,6 +43,7 @@ def test_each_suite_has_its_table_and_curves_and_the_small_files_of_its_runs(run
     out = pathlib.Path("docs/results/some_suites")
     text = (out / "short/table.md").read_text()
     assert text.startswith("# short on 1 game, 2 seeds\n\n    python experiments/some")
+    assert text.endswith("\n![Curves](curves.svg)\n")
     with (out / "short/table.csv").open() as file:
         assert [row["seeds_complete"] for row in csv.DictReader(file)] == ["2"]
     for path in (out / "short/curves.svg", out / "curves.svg"):
