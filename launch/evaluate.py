@@ -130,6 +130,7 @@ def _published(protocol: protocols.Protocol, plan: _Plan) -> str:
         or protocol == protocols.PLAIN
         or played != protocol
         or config.sticky_action_probability
+        or config == config.greedy()  # A3C has no epsilon that would tell.
     ):
         return ""
     points = "" if plan.player is None else ", from points of human play"

@@ -134,6 +134,25 @@ def test_what_papers_print_of_the_game_is_beside_a_score_made_as_theirs(
     assert "published under" not in capsys.readouterr().out
 
 
+@pytest.mark.atari
+def test_what_papers_print_is_not_beside_the_likeliest_actions_of_a3c(
+    empty_folder, capsys, monkeypatch
+):
+    from agents import saved_policy
+    from agents.a3c import strategy
+
+    config = a3c_config.A3CConfig(environment="atari:pong")
+    spec = specs.make_environment_spec(config.make_environment_factory()(0))
+    player = strategy.make_player(config, spec)
+    save_run("run", "a3c", config, player.variables.vector(), num_shards=1)
+    results = episodes.EpisodeResults((21.0, 17.0), (900, 1_000))
+    monkeypatch.setattr(saved_policy.SavedPolicy, "play", lambda *_: results)
+    evaluate.main(["--run_dir=run", NOOP])
+    assert "published under noop_starts: dqn 18.9" in capsys.readouterr().out
+    evaluate.main(["--run_dir=run", NOOP, "--greedy"])
+    assert "published under" not in capsys.readouterr().out
+
+
 def test_another_seed_gives_other_games(empty_folder, capsys):
     make_run("run", "catch", evaluation_epsilon=1.0, seed=5)
     said = []
